@@ -1,0 +1,86 @@
+# querytap: every target does its own set-up. ARGS goes to pytest: make test ARGS="-k handshake"
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+ROUNDS ?= 10
+
+SOURCES := $(shell find collector workers -name '*.py' -o -name '*.pxd')
+
+# The installed package is the compiled one. A safe path keeps the sources in this folder from hiding it.
+COMPILED := QUERYTAP_HOTPATH=compiled PYTHONSAFEPATH=1 PYTHONPATH=
+INTERPRETED := QUERYTAP_HOTPATH=interpreted PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)
+
+export PYTHON
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: help build demo test test-interpreted test-system explore fuzz bench micro lint clean
+
+help:
+	@echo "make demo              record a real server's traffic for ten seconds and show what was collected"
+	@echo "make test              every test but those of test-system's own, against the compiled build"
+	@echo "make test-interpreted  the same, against the uncompiled sources"
+	@echo "make test-system       real servers, processes and namespaces, and the matrix of clients it fetches"
+	@echo "make explore           the property tests on examples that no run had before, ten times; ROUNDS=N times"
+	@echo "make fuzz              hostile bytes, a minute for each target; ARGS=--help tells more"
+	@echo "make bench             CPU a statement of the whole process tree, beside tcpdump (about 8 minutes, wants root)"
+	@echo "make micro             CPU of one compiled module at a time"
+	@echo "make lint              ruff, and mypy --strict"
+	@echo "make build             the virtual environment with querytap compiled into it: $(BIN)/querytap"
+	@echo "make clean             remove all of what the others made"
+
+build: $(VENV)/.compiled
+
+demo: build
+	@packaging/build/debian-packages server
+	@$(COMPILED) $(BIN)/python bench/demo.py
+
+test: build
+	@packaging/build/debian-packages server
+	$(COMPILED) $(BIN)/python -m pytest --ignore=tests/system $(ARGS)
+
+test-interpreted: $(VENV)/.installed
+	@packaging/build/debian-packages server
+	$(INTERPRETED) $(BIN)/python -m pytest --ignore=tests/system $(ARGS)
+
+test-system: build
+	@packaging/build/debian-packages server
+	$(COMPILED) $(BIN)/python -m pytest tests/integration tests/system $(ARGS)
+
+explore: build
+	@for round in $$(seq $(ROUNDS)); do $(COMPILED) $(BIN)/python -m pytest -q --hypothesis-profile=explore \
+		tests/property tests/parity tests/unit $(ARGS) || exit; done
+
+fuzz: build
+	$(COMPILED) $(BIN)/python tests/fuzz/run.py $(ARGS)
+
+bench: build
+	@packaging/build/debian-packages server
+	$(COMPILED) $(BIN)/python bench/pipeline $(ARGS)
+
+micro: build
+	$(COMPILED) $(BIN)/python bench/micro $(ARGS)
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check
+	$(BIN)/mypy --strict
+
+clean:
+	rm -rf $(VENV) build dist demo querytap.egg-info .mypy_cache .ruff_cache .hypothesis .coverage
+	find collector workers tests bench packaging -name __pycache__ -type d -exec rm -rf {} +
+
+# What is needed to build, run and test, without querytap itself.
+$(VENV)/.installed: pyproject.toml packaging/build/requirements.py
+	@packaging/build/debian-packages build
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python packaging/build/requirements.py > $(VENV)/requirements.txt
+	$(BIN)/pip install -qq -r $(VENV)/requirements.txt
+	@touch $@
+
+# Requirements are there already, so the build is not isolated: the same pinned versions, without fetching them again.
+$(VENV)/.compiled: $(VENV)/.installed $(SOURCES) packaging/build/hotpath.py README.md
+	QUERYTAP_HOTPATH=compiled $(BIN)/pip install -qq --no-build-isolation --no-deps --force-reinstall .
+	@rm -rf build/lib build/bdist.* querytap.egg-info
+	@touch $@

@@ -1,0 +1,1 @@
+"""The hot path alone: from a mapped ring to finished blocks, in one process, without a network."""

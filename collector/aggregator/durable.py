@@ -1,0 +1,66 @@
+"""Files that are there whole or not at all, also after a power cut."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from collector.archive.names import TEMPORARY
+
+
+def create_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Write a new file durably; FileExistsError when there is one of that name, which stays as it is."""
+    aside = _write_aside(path, data, mode)
+    try:
+        os.link(aside, path)
+    finally:
+        aside.unlink()
+    sync_folder(path.parent)
+
+
+def replace_file(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
+    """Write a file in place of the one of that name, if any; readers see the old or the new one."""
+    aside = _write_aside(path, data, mode, durable=durable)
+    try:
+        aside.replace(path)
+    except OSError:
+        aside.unlink()
+        raise
+    if durable:
+        sync_folder(path.parent)
+
+
+def make_folders(path: Path, root: Path) -> None:
+    """Make *path* and what is missing between it and *root*, durably, for the owner alone."""
+    if path.is_dir():
+        return
+    if path != root:
+        make_folders(path.parent, root)
+    path.mkdir(mode=0o700, parents=path == root, exist_ok=True)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in *folder* durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_aside(path: Path, data: bytes, mode: int, *, durable: bool = True) -> Path:
+    aside = path.with_name(f"{TEMPORARY}{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fchmod(descriptor, mode)
+            if durable:
+                os.fsync(descriptor)
+    except OSError:
+        aside.unlink()
+        raise
+    return aside

@@ -1,0 +1,332 @@
+"""The aggregator's main loop: blocks, statistics and samples in; batches and the status file out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gc
+import logging
+import os
+import secrets
+import signal
+import socket
+import time
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+from collector.aggregator.admission import refusal
+from collector.aggregator.batches import Batch, Limits
+from collector.aggregator.bounds import bounds_of
+from collector.aggregator.chain import open_chain
+from collector.aggregator.clock import clock_state
+from collector.aggregator.ending import Ending
+from collector.aggregator.intake import Intake, endpoint
+from collector.aggregator.keys import instance_key, key_warnings, recipients
+from collector.aggregator.ledger import Ledger
+from collector.aggregator.resuming import Objects, resume, supervisor
+from collector.aggregator.samples import MAX_SAMPLE_BYTES, SampleError, read_sample
+from collector.aggregator.shipping import Origin, Shipper
+from collector.aggregator.status import EVERY_NS, Rates, build_status, write_status
+from collector.aggregator.store import Store, open_store
+from collector.archive.heads import HeadError, read_head
+from collector.archive.keyfile import identity
+from collector.channel import RECORD_BYTES, unpack
+from collector.config import Config
+from collector.places import CHAIN_FILE, aggregator_run, aggregator_state
+from workers.allocator import keep_freed_memory
+
+_MIB: Final = 1 << 20
+_MS: Final = 1_000_000
+_NS: Final = 1_000_000_000
+_MOST_RECORDS: Final = 256  # of statistics, before the workers have their turn
+
+_log = logging.getLogger("aggregator")
+
+
+def run(config: Config, workers: int, statistics_fd: int, monitor_fd: int | None) -> None:
+    """Run until capture has ended and every block is stored, or the time for that is over. Raises StartError."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the supervisor decides
+    keep_freed_memory()
+    store = open_store(config)
+    ledger = Ledger(workers)
+    origin, shipper = _shipper(config, store, ledger)
+    bounds = bounds_of(config)
+    bounds.apply(workers)
+    intake = Intake([endpoint(Path(config.paths.run), number) for number in range(workers)], bounds.message_bytes)
+    channels = {statistics_fd: socket.socket(fileno=statistics_fd)}
+    if monitor_fd is not None:
+        channels[monitor_fd] = socket.socket(fileno=monitor_fd)
+    aggregator = Aggregator(
+        config=config,
+        origin=origin,
+        ledger=ledger,
+        shipper=shipper,
+        store=store,
+        intake=intake,
+        channels=channels,
+        statistics_fd=statistics_fd,
+    )
+    signal.signal(signal.SIGTERM, aggregator.hurry)
+    _log.info("instance %s, archive %s", origin.instance, store.place)
+    gc.freeze()  # what start-up made stays: no collection has to look at it again
+    try:
+        aggregator.run()
+    finally:
+        intake.close()
+
+
+class Aggregator:
+    """Holds the parts together; what they decide is theirs.
+
+    Promises: bytes from other processes never end it; it returns once the last batch is stored or given up.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: Config,
+        origin: Origin,
+        ledger: Ledger,
+        shipper: Shipper,
+        store: Store,
+        intake: Intake,
+        channels: Mapping[int, socket.socket],
+        statistics_fd: int,
+    ) -> None:
+        self._config = config
+        self._origin = origin
+        self._ledger = ledger
+        self._shipper = shipper
+        self._store = store
+        self._intake = intake
+        self._channels = dict(channels)
+        self._statistics_fd = statistics_fd
+        now_ns = time.monotonic_ns()
+        limits = Limits(config.batch.max_mib * _MIB, int(config.batch.max_age_s * _NS))
+        self._batch = Batch(limits, config.batch.zstd_level, now_ns)
+        self._ending = Ending(config.process.stop_timeout_s * _NS)
+        self._rates = Rates()
+        self._sample: Mapping[str, Any] = {}
+        self._warned: set[str] = set()
+        self._status_at_ns = now_ns
+        for descriptor, channel in self._channels.items():
+            channel.setblocking(False)
+            intake.watch(descriptor)
+
+    def hurry(self, *_: object) -> None:
+        """Signal handler: end with what is here."""
+        self._ending.hurry()
+
+    def run(self) -> None:
+        """The loop."""
+        now_ns = time.monotonic_ns()
+        while not self._ending.over(now_ns, complete=self._ledger.complete()):
+            # Before capture has spoken it is not known which process of a worker is the present one.
+            unheard = not (self._ledger.started() or self._ending.begun)
+            self._intake.pause(paused=self._shipper.full or unheard)
+            if self._shipper.full:
+                self._ending.heard(now_ns)  # silence says nothing while nobody listens
+            workers, descriptors = self._intake.poll(self._timeout_ms(now_ns))
+            now_ns = time.monotonic_ns()
+            for descriptor in descriptors:
+                self._take_records(descriptor, now_ns)
+            for worker in workers:
+                self._take_blocks(worker, now_ns)
+            self._turn(now_ns)
+        self._finish()
+
+    def _turn(self, now_ns: int) -> None:
+        retry_at_ns = self._shipper.retry_at_ns()
+        if retry_at_ns is not None and now_ns >= retry_at_ns:
+            self._shipper.push(now_ns)
+        if self._batch.due(now_ns) and not self._shipper.full:
+            self._ship(now_ns, final=False)
+        if now_ns >= self._status_at_ns:
+            self._status_at_ns = now_ns + EVERY_NS
+            self._write_status(now_ns, self._state())
+
+    def _state(self) -> str:
+        if self._ending.begun:
+            return "stopping"
+        return "running" if self._ledger.started() else "starting"
+
+    def _timeout_ms(self, now_ns: int) -> int:
+        times = [self._status_at_ns, self._shipper.retry_at_ns(), self._ending.deadline_ns()]
+        if not self._shipper.full:
+            times.append(self._batch.deadline_ns())
+        soonest = min(moment for moment in times if moment is not None)
+        return max(0, -(-(soonest - now_ns) // _MS))
+
+    def _take_records(self, descriptor: int, now_ns: int) -> None:
+        statistics = descriptor == self._statistics_fd
+        limit = RECORD_BYTES + 1 if statistics else MAX_SAMPLE_BYTES
+        for _ in range(_MOST_RECORDS):
+            try:
+                record = self._channels[descriptor].recv(limit)
+            except BlockingIOError:
+                return
+            except ConnectionError:
+                record = b""
+            if not record:
+                self._closed(descriptor, now_ns)
+                return
+            if statistics:
+                self._take_statistics(record, now_ns)
+            else:
+                self._take_sample(record)
+
+    def _take_statistics(self, record: bytes, now_ns: int) -> None:
+        try:
+            known = self._ledger.take_record(unpack(record))
+        except ValueError as error:
+            self._warn(f"capture sent something else than statistics: {error}")
+            return
+        if not known:
+            self._warn("capture sent statistics of a worker that does not exist")
+        if self._ledger.statistics_final():
+            self._ending.begin(now_ns)
+
+    def _take_sample(self, record: bytes) -> None:
+        try:
+            self._sample = read_sample(record)
+        except SampleError as error:
+            self._warn(f"the monitor sent something else than a sample: {error}")
+
+    def _closed(self, descriptor: int, now_ns: int) -> None:
+        self._intake.forget(descriptor)
+        self._channels.pop(descriptor).close()
+        if descriptor == self._statistics_fd:
+            if not self._ledger.statistics_final():
+                _log.warning("capture is gone before its last statistics")
+            self._ending.begin(now_ns)
+
+    def _take_blocks(self, worker: int, now_ns: int) -> None:
+        for message in self._intake.receive(worker):
+            self._ending.heard(now_ns)
+            if message is None:
+                self._malformed(worker, "not a head and a body in one frame")
+                continue
+            head_bytes, body = message
+            try:
+                head = read_head(head_bytes, len(body))
+            except HeadError as error:
+                self._malformed(worker, str(error))
+                continue
+            refused = refusal(head, worker)
+            if refused is not None:
+                self._malformed(worker, refused)
+            elif self._ledger.take_block(head):
+                self._batch.add(head, head_bytes, body, now_ns)
+                if self._batch.due(now_ns) and not self._shipper.full:
+                    self._ship(now_ns, final=False)
+            else:
+                self._warn(f"worker {worker}: a block that was there before, or of an unknown process")
+
+    def _malformed(self, worker: int, reason: str) -> None:
+        self._ledger.malformed += 1
+        self._warn(f"worker {worker}: {reason}")
+
+    def _warn(self, message: str) -> None:
+        if message not in self._warned and len(self._warned) < _MOST_RECORDS:  # once each: a fault repeats
+            self._warned.add(message)
+            _log.warning("%s", message)
+
+    def _ship(self, now_ns: int, *, final: bool) -> None:
+        realtime_ns = time.time_ns()
+        self._shipper.ship(self._batch.close(now_ns, realtime_ns), final=final, now_ns=now_ns, realtime_ns=realtime_ns)
+
+    def _finish(self) -> None:
+        now_ns = time.monotonic_ns()
+        for worker in self._ledger.view():
+            self._take_blocks(worker, now_ns)
+        self._ledger.settle()
+        self._ship(now_ns, final=True)
+        while self._shipper.waiting and not self._ending.expired(time.monotonic_ns()):
+            time.sleep(0.1)
+            self._shipper.push(time.monotonic_ns())
+        self._shipper.give_up()
+        ledger = self._ledger.view()
+        for number, sums in ledger.items():
+            for fault in sums.faults:
+                _log.warning("ledger of worker %d: %s", number, fault)
+        self._write_status(time.monotonic_ns(), "stopped")
+        _log.info(
+            "ended: %d objects stored, %d given up; %d statements decoded, %d shipped, %d lost",
+            self._shipper.objects.stored,
+            self._shipper.objects.discarded,
+            sum(sums.decoded for sums in ledger.values()),
+            sum(sums.shipped + sums.evicted for sums in ledger.values()),
+            sum(sums.lost for sums in ledger.values()),
+        )
+
+    def _write_status(self, now_ns: int, state: str) -> None:
+        ledger = self._ledger.view()
+        status = build_status(
+            time=dt.datetime.now(dt.UTC).isoformat(),
+            identity={"instance": self._origin.instance, "host": self._origin.host, "pid": os.getpid()},
+            ledger=ledger,
+            rates=self._rates.sample(now_ns, ledger),
+            batches={
+                "stored": self._shipper.objects.stored,
+                "waiting": self._shipper.waiting,
+                "discarded": self._shipper.objects.discarded,
+                "evicted": self._shipper.objects.evicted,
+                "blocks_gathered": self._batch.blocks,
+                "malformed_messages": self._ledger.malformed,
+                "last_object": self._shipper.last_name,
+            },
+            store={
+                "place": self._store.place,
+                "size_bytes": self._store.size_bytes(),
+                "trouble": self._shipper.trouble,
+            },
+            budget={"cpu_percent": self._config.budget.cpu_percent, "measured": self._sample.get("tree")},
+            host=self._sample,
+            warnings=key_warnings(self._config),
+            state=state,
+        )
+        try:
+            write_status(aggregator_run(self._config.paths.run), status)
+        except OSError as error:
+            self._warn(f"the status file cannot be written: {error.strerror}")
+
+
+def _shipper(config: Config, store: Store, ledger: Ledger) -> tuple[Origin, Shipper]:
+    own = aggregator_state(config.paths.state)
+    key = instance_key(own)
+    public_key = key.public_key().public_bytes_raw()
+    chain = open_chain(own / CHAIN_FILE, identity(public_key).hex(), store)
+    under = supervisor()
+    resumed = resume(chain.beside, under, ledger, store)
+    origin = _origin(public_key, under, resumed.run if resumed else secrets.token_hex(8))
+    shipper = Shipper(
+        origin=origin,
+        key=key,
+        recipients=recipients(config),
+        store=store,
+        chain=chain,
+        ledger=ledger,
+        clock=clock_state,
+        objects=resumed.objects if resumed else Objects(),
+    )
+    return origin, shipper
+
+
+def _origin(public_key: bytes, under: str, run: str) -> Origin:
+    return Origin(
+        instance=identity(public_key).hex(),
+        public_key=public_key,
+        host=socket.gethostname(),
+        boot=Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip(),
+        run=run,
+        under=under,
+        software=f"querytap {_version()}",
+    )
+
+
+def _version() -> str:
+    try:
+        return metadata.version("querytap")
+    except metadata.PackageNotFoundError:
+        return "unknown"

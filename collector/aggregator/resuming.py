@@ -1,0 +1,86 @@
+"""Whether an aggregator goes on where one before it was stopped short, under the same supervisor."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from collector.aggregator.ledger import Ledger
+from collector.aggregator.store import Store
+
+_log = logging.getLogger("aggregator")
+
+
+@dataclass(slots=True)
+class Objects:
+    """How many objects became what, in a run."""
+
+    stored: int = 0
+    discarded: int = 0
+    evicted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What goes on."""
+
+    run: str
+    objects: Objects
+
+
+def supervisor() -> str:
+    """A name of our parent process that no other process of this host ever has; empty where it can't be told."""
+    parent = os.getppid()
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        stat = Path(f"/proc/{parent}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return ""
+    started = stat.rpartition(")")[2].split()[19]  # starttime of proc(5): field 22, the third being the first here
+    return f"{boot}:{parent}:{started}"
+
+
+def keep(
+    *,
+    under: str,
+    run: str,
+    name: str,
+    statements: Mapping[int, int],
+    ledger: Ledger,
+    objects: Objects,
+    final: bool,
+) -> dict[str, Any]:
+    """What has to be on disk when the object *name* is about to be written."""
+    return {
+        "under": under,
+        "run": run,
+        "name": name,
+        "statements": {str(worker): count for worker, count in statements.items()},
+        "ledger": ledger.dump(statements),
+        "objects": asdict(objects),
+        "final": final,
+    }
+
+
+def resume(kept: Mapping[str, Any], under: str, ledger: Ledger, store: Store) -> Resumed | None:
+    """Bring *ledger* to where *kept* left it, when that was a run under the same supervisor that did not end."""
+    if not under or kept.get("under") != under or kept.get("final") is not False:
+        return None
+    try:
+        statements = {int(worker): int(count) for worker, count in kept["statements"].items()}
+        name, run = str(kept["name"]), str(kept["run"])
+        objects = Objects(**kept["objects"])
+        ledger.restore(kept["ledger"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        _log.warning("the ledger begins anew, what was kept of it is not readable: %s", error)
+        return None
+    if store.has(name) is False:
+        ledger.batch_missing(statements)
+        objects.discarded += 1
+    else:
+        objects.stored += 1
+    return Resumed(run, objects)

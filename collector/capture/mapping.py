@@ -1,0 +1,55 @@
+"""Memory shared with forked workers, a packet socket's ring or our own, by its address: no object owns it.
+
+A forked worker can thus keep a mapping, and drop the fd, with nothing closing anything behind its back. Not mmap.mmap:
+that keeps a duplicate of the fd for as long as the mapping lives.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Final
+
+# asm-generic/mman-common.h
+_PROT_READ_WRITE: Final = 3
+_MAP_SHARED: Final = 1
+_MAP_ANONYMOUS: Final = 0x20
+_MADV_DONTFORK: Final = 10
+_MADV_DOFORK: Final = 11
+
+_libc: Final = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_MAP_FAILED: Final = ctypes.c_void_p(-1).value
+
+
+def shared(size: int, fd: int = -1) -> int:
+    """The address of *size* bytes of *fd*'s memory (-1: of new memory, all zero), which no fork inherits yet."""
+    flags = _MAP_SHARED | (_MAP_ANONYMOUS if fd < 0 else 0)
+    address: int = _libc.mmap(None, size, _PROT_READ_WRITE, flags, fd, 0)
+    if address == _MAP_FAILED:
+        raise _error("mmap of a packet ring")
+    inheritable(address, size, whether=False)
+    return address
+
+
+def inheritable(address: int, size: int, *, whether: bool) -> None:
+    """Let the next fork have the memory, or not."""
+    _check("madvise", _libc.madvise(address, size, _MADV_DOFORK if whether else _MADV_DONTFORK))
+
+
+def release(address: int, size: int) -> None:
+    """Give the memory back."""
+    _check("munmap", _libc.munmap(address, size))
+
+
+def _check(name: str, result: int) -> None:
+    if result != 0:
+        raise _error(name)
+
+
+def _error(name: str) -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, f"{name}: {os.strerror(number)}")

@@ -1,0 +1,156 @@
+"""Opens what capture needs while it has the rights for it, and waits for what is missing when it is started again."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar, cast
+
+from collector import places
+from collector.capture import groups, interfaces, servers
+from collector.capture.following import Ports
+from collector.capture.groups import Group, Wanted
+from collector.capture.interfaces import Interface, InterfaceError, Interfaces
+from collector.capture.listeners import Listeners
+from collector.capture.namespaces import OWN, Namespace, NamespaceError, entered
+from collector.capture.servers import ServerError
+from collector.capture.site import Site
+from collector.capture.slots import Slot
+from collector.capture.sockets import Shape
+from collector.capture.telling import Teller
+from collector.config import Config
+from workers.settings import Responses, Settings
+
+_MISSING_S: Final = 1.0
+_Found = TypeVar("_Found")
+
+_log = logging.getLogger(__name__)
+
+
+def open_sites(config: Config, teller: Teller, generation: int) -> list[Site]:
+    """What is captured, a network namespace each; the first *generation* does not wait for what is missing.
+
+    Raises StartError.
+    """
+    opened: list[Site] = []
+    for place in config.capture.namespaces or (OWN,):
+        first_worker = len(opened) * config.workers.count
+        what = f"network namespace {place}"
+        opened.append(
+            _until_there(lambda: _site(config, place, first_worker, teller, generation), what, teller, generation)  # noqa: B023  # called at once
+        )
+    return opened
+
+
+def settings_of(config: Config, ports: tuple[int, ...]) -> Settings:
+    """What the workers' pipeline is told; *ports* are those of the MySQL protocol."""
+    decode = config.decode
+    return Settings(
+        ports=ports,
+        x_ports=config.capture.x_ports,
+        responses=cast("Responses", config.capture.responses),
+        tunnels=config.capture.tunnels,
+        max_statement_bytes=decode.max_statement_kib << 10,
+        max_flows=decode.max_flows,
+        max_flow_buffer_bytes=decode.max_flow_buffer_kib << 10,
+        max_buffer_bytes=decode.max_buffer_mib << 20,
+        gap_timeout_ns=decode.gap_timeout_ms * 1_000_000,
+        idle_timeout_ns=decode.idle_timeout_s * 1_000_000_000,
+        block_age_ns=config.batch.block_age_ms * 1_000_000,
+        secret=secrets.randbits(64),
+    )
+
+
+def _site(config: Config, place: str, first_worker: int, teller: Teller, generation: int) -> Site:
+    with entered(place) as namespace, contextlib.ExitStack() as opened:
+        listeners = Listeners()
+        opened.callback(listeners.close)
+        known = Interfaces()
+        opened.callback(known.close)
+        what = "a server" if place == OWN else f"a server in {namespace.called}"
+        ports = _until_there(lambda: find_ports(config, listeners, namespace), what, teller, generation)
+        names = ", ".join(config.capture.interfaces)
+        bound, group = _until_there(lambda: _group(config, known), f"interface {names}", teller, generation)
+        _tell(config, group, teller)
+        slots = [
+            Slot(number, one, places.worker_folder(config.paths.run, number), generation << 16)
+            for number, one in enumerate(group.members, first_worker)
+        ]
+        opened.pop_all()
+    return Site(
+        options=config.capture,
+        namespace=namespace,
+        known=known,
+        bound=bound,
+        slots=slots,
+        ports=ports,
+        listeners=listeners,
+    )
+
+
+def _until_there(get: Callable[[], _Found], what: str, teller: Teller, generation: int) -> _Found:
+    told = False
+    while True:
+        try:
+            found = get()
+        except (InterfaceError, NamespaceError, ServerError) as error:
+            if not generation:
+                raise
+            if not told:
+                told = True
+                _log.error("nothing is recorded until %s is back: %s", what, str(error).splitlines()[0])
+                teller.tell(waiting=what)
+        else:
+            teller.tell(waiting="")
+            return found
+        time.sleep(_MISSING_S)
+
+
+def _tell(config: Config, group: Group, teller: Teller) -> None:
+    """Say how packets are taken."""
+    notes = list(group.notes)
+    if config.capture.keep_percent < 100:
+        notes.append(f"{config.capture.keep_percent} % of all connections are recorded, as capture.keep_percent says")
+    for note in notes:
+        _log.info("packets: %s", note)
+    teller.tell(notes=tuple(notes))
+
+
+def find_ports(config: Config, listeners: Listeners, namespace: Namespace) -> Ports:
+    """Those configured, or else those of the servers that run in the namespace. Raises ServerError."""
+    chosen = config.capture
+    found = None
+    if not chosen.ports:
+        found = servers.find(listeners.now(), namespace.inode, chosen.x_ports)
+        _say_what_is_not_followed(found)
+    return Ports(chosen.ports, chosen.x_ports, found)
+
+
+def _group(config: Config, known: Interfaces) -> tuple[Interface | None, Group]:
+    """The interface that is bound to, None for all, and the sockets."""
+    chosen = config.capture
+    names = interfaces.require(chosen.interfaces, known.now())
+    # A single one is bound to, so that packets of the others do not even meet the filter.
+    bound = Interface(names[0].name, names[0].index) if len(names) == 1 else None
+    wanted = Wanted(
+        workers=config.workers.count,
+        shape=Shape(ring_mib=chosen.ring_mib, block_kib=chosen.block_kib, block_timeout_ms=chosen.block_timeout_ms),
+        method=chosen.method,
+        interface=bound.index if bound else 0,
+        fanout=chosen.fanout,
+        defragment=chosen.fragments == "join",
+    )
+    return bound, groups.open_group(wanted)
+
+
+def _say_what_is_not_followed(found: servers.Servers) -> None:
+    unknown = sorted({one.port for one in found.sockets if one.uid not in found.uids})
+    if unknown:
+        _log.warning(
+            "the socket of port %s is root's, as many are: another port on which this server may listen later is not"
+            " found without a restart of querytap; let the server run as a user of its own",
+            ", ".join(map(str, unknown)),
+        )

@@ -1,0 +1,63 @@
+"""Sends statistics records to the aggregator without ever waiting for it in the midst of the work."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections import deque
+from typing import Final
+
+from collector.channel import Statistics, Traffic
+from collector.child import LATER
+
+_MOST_KEPT: Final = 4096
+
+_log = logging.getLogger(__name__)
+
+
+class Outbox:
+    """One end of the SOCK_SEQPACKET pair.
+
+    A record that finds no room is dropped if the next one of its worker says the same and more; the last one of an
+    incarnation is kept and sent first when there is room.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._socket = socket.socket(fileno=fd)
+        self._socket.setblocking(False)
+        self._kept: deque[Statistics | Traffic] = deque(maxlen=_MOST_KEPT)
+
+    @property
+    def waiting(self) -> int:
+        """How many records are kept until there is room."""
+        return len(self._kept)
+
+    def send(self, record: Statistics | Traffic) -> None:
+        """Send, keep or drop a record; never blocks."""
+        self.flush()
+        if (self._kept or not self._sent(record)) and _is_last(record):
+            if len(self._kept) == _MOST_KEPT:
+                _log.error("the aggregator takes no statistics: those of the end of a worker are lost")
+            self._kept.append(record)
+
+    def flush(self) -> None:
+        """Send what was kept, as far as there is room."""
+        while self._kept and self._sent(self._kept[0]):
+            self._kept.popleft()
+
+    def close(self) -> None:
+        """Close our end; what is kept is lost."""
+        self._socket.close()
+
+    def _sent(self, record: Statistics | Traffic) -> bool:
+        try:
+            self._socket.send(record.pack(), socket.MSG_NOSIGNAL)
+        except OSError as error:
+            if error.errno not in LATER:
+                raise
+            return False
+        return True
+
+
+def _is_last(record: Statistics | Traffic) -> bool:
+    return record.final or (isinstance(record, Statistics) and record.ended)

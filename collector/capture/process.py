@@ -1,0 +1,283 @@
+"""The capture process: opens the rings, forks the workers, wakes them, counts, and stops in order.
+
+Single-threaded, and no ZeroMQ, key or network here: it forks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import select
+import signal
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from collector import child, privileges
+from collector.capture import statistics
+from collector.capture.opening import open_sites, settings_of
+from collector.capture.outbox import Outbox
+from collector.capture.restarts import worker_restart
+from collector.capture.sandbox import Sandbox, sandbox
+from collector.capture.site import Site
+from collector.capture.slots import Slot
+from collector.capture.stopping import Step, StopPlan
+from collector.capture.telling import Teller
+from collector.child import EXIT_CANNOT_START, EXIT_INTERFACE_GONE
+from collector.config import Config, ConfigError, StartError
+from collector.log import log_time, print_lines
+from collector.privileges import Identity
+
+_STATISTICS_S: Final = 1.0
+_LOOK_S: Final = 1.0
+_PENDING_S: Final = 0.02
+_QUIET_WORKER_S: Final = 10.0
+_MOST_FAILED_STARTS: Final = 5
+_FLUSH_S: Final = 2.0
+_WORKERS_SHARE: Final = 0.6  # of the time to stop; the aggregator needs the rest
+
+_log = logging.getLogger(__name__)
+
+
+class Capture:
+    """Everything after the rings are open. run() returns when all workers have ended."""
+
+    def __init__(
+        self,
+        *,
+        config: Config,
+        sites: Sequence[Site],
+        user: Identity,
+        sandbox: Sandbox,
+        outbox: Outbox,
+        teller: Teller,
+        first: bool,
+    ) -> None:
+        self._config = config
+        self._sites = sites
+        self._slots = [slot for site in sites for slot in site.slots]
+        self._settings = {slot: settings_of(config, site.served) for site in sites for slot in site.slots}
+        self._traffic: dict[Slot, dict[str, tuple[int, int]]] = {slot: {} for slot in self._slots}
+        """Packets by interface, as the aggregator was told."""
+        self._user = user
+        self._sandbox = sandbox
+        self._outbox = outbox
+        self._teller = teller
+        self._ready = False
+        self._first = first
+        self._stop = StopPlan(config.capture.block_timeout_ms / 1000, config.process.stop_timeout_s * _WORKERS_SHARE)
+        self._done = False
+        self._code = 0
+        self._statistics_due = 0.0
+        self._look_due = 0.0
+        self._wakeup = child.signals((signal.SIGTERM, signal.SIGCHLD))
+        self._epoll = select.epoll()
+        self._epoll.register(self._wakeup, select.EPOLLIN)
+        for slot in self._slots:
+            self._epoll.register(slot.socket.fd, slot.socket.EVENTS)
+        for site in sites:
+            self._epoll.register(site.fd, select.EPOLLIN)
+
+    def run(self) -> int:
+        """Capture until SIGTERM; the exit code comes back."""
+        now = time.monotonic()
+        for slot in self._slots:
+            slot.fork(self._user, self._sandbox, self._settings[slot], now)
+        self._look(now)
+        while not self._done:
+            for fd, events in self._epoll.poll(self._timeout(time.monotonic())):
+                self._event(fd, events)
+            self._turn(time.monotonic())
+        return self._code
+
+    def _timeout(self, now: float) -> float:
+        times = [self._statistics_due, self._stop.due()]
+        for slot in self._slots:
+            times += [slot.due, slot.look_at]
+        if any(site.pending for site in self._sites):
+            times.append(now + _PENDING_S)
+        return max(min(at for at in times if at is not None) - now, 0.0)
+
+    def _event(self, fd: int, events: int) -> None:
+        if fd == self._wakeup.fileno():
+            self._signals(child.arrived(self._wakeup))
+            return
+        if any(fd == site.fd for site in self._sites):
+            self._look_due = 0.0
+            return
+        slot = next(slot for slot in self._slots if slot.socket.fd == fd)
+        if events & select.EPOLLERR:
+            number = slot.socket.take_error()
+            if number:
+                _log.warning("ring of worker %d: %s", slot.number, os.strerror(number))
+        slot.noticed(time.monotonic())
+
+    def _signals(self, numbers: bytes) -> None:
+        now = time.monotonic()
+        for number in numbers:
+            if number == signal.SIGTERM:
+                self._stop.request(now)
+        for slot in self._slots:
+            if slot.pid and (status := _ended(slot.pid)) is not None:
+                self._worker_ended(slot, status, now)
+
+    def _worker_ended(self, slot: Slot, status: int, now: float) -> None:
+        slot.pid = 0
+        print_lines(slot.lines(now, log_time(), last=True))
+        slot.settle()
+        self._send(slot, ended=True)
+        if self._stop.draining:
+            return
+        found = worker_restart(slot.restarts, now - slot.started, self._config.capture.block_timeout_ms / 1000)
+        manner = child.manner(os.waitstatus_to_exitcode(status))
+        _log.error("worker %d %s, the next one starts in %.2f s", slot.number, manner, found.delay_s)
+        if self._first and not self._ready and slot.restarts.quick >= _MOST_FAILED_STARTS:
+            raise StartError(f"worker {slot.number} ended {slot.restarts.quick} times at its start, see above")
+        slot.next_incarnation()
+        slot.due = now + found.delay_s
+        slot.soonest = now + found.soonest_s
+
+    def _turn(self, now: float) -> None:
+        """What is due, whatever woke us."""
+        for slot in self._slots:
+            if slot.due is not None and now >= slot.due:
+                slot.fork(self._user, self._sandbox, self._settings[slot], now)
+            if slot.look_at is not None and now >= slot.look_at:
+                slot.look(now)
+                self._epoll.modify(slot.socket.fd, slot.socket.EVENTS)
+        if not self._ready and all(slot.heartbeat_ns for slot in self._slots):
+            self._ready = True
+            self._teller.tell(ready=True)
+        if not self._stop.requested:
+            if now >= self._look_due:
+                self._look(now)
+            for site in self._sites:
+                if site.pending:
+                    site.adapt(now)
+        if now >= self._statistics_due:
+            self._report(now)
+        step = self._stop.next(now, sum(slot.wanted for slot in self._slots))
+        if step is not None:
+            self._carry_out(step)
+
+    def _look(self, now: float) -> None:
+        """Follow servers and interfaces."""
+        self._look_due = now + _LOOK_S
+        for site in self._sites:
+            site.look(now)
+            site.adapt(now)
+            if lost := site.lost():
+                # What is back is another one, and a member of a group cannot be bound anew: a new group is needed.
+                _log.error("%s: capture starts anew", lost)
+                self._code = EXIT_INTERFACE_GONE
+                self._stop.request(now)
+        self._teller.tell(
+            ports=tuple(dict.fromkeys(port for site in self._sites for port in site.ports)),
+            warnings=tuple(dict.fromkeys(warning for site in self._sites for warning in site.warnings)),
+        )
+
+    def _report(self, now: float) -> None:
+        # Sooner while the first workers start: the heartbeat that says they did brings no event.
+        self._statistics_due = now + (_STATISTICS_S if self._ready else 0.05)
+        for slot in self._slots:
+            print_lines(slot.lines(now, log_time()))
+            slot.count()
+            self._send(slot)
+            quiet_s = now - slot.heartbeat_ns / 1e9
+            if slot.pid and slot.heartbeat_ns and quiet_s > _QUIET_WORKER_S and int(quiet_s) % 60 == _QUIET_WORKER_S:
+                _log.warning("worker %d has not moved for %d s", slot.number, quiet_s)
+
+    def _send(self, slot: Slot, *, ended: bool = False, final: bool = False) -> None:
+        site = next(site for site in self._sites if slot in site.slots)
+        counted = site.traffic(slot)
+        for one in statistics.traffic(slot.number, slot.incarnation, counted, self._traffic[slot], final=final):
+            self._outbox.send(one)
+        self._traffic[slot] = counted
+        self._outbox.send(
+            statistics.record(
+                slot.number,
+                slot.incarnation,
+                slot.totals,
+                slot.counters,
+                ended=ended,
+                final=final,
+                taken=slot.taken,
+                before=slot.taken_before,
+            )
+        )
+
+    def _carry_out(self, step: Step) -> None:
+        if step is Step.SHUT:
+            for site in self._sites:
+                site.shut()
+        elif step is Step.DRAIN:
+            for slot in self._slots:
+                slot.drain()
+                if slot.due is not None:  # who has just ended has a successor, which empties the ring
+                    slot.due = min(slot.due, slot.soonest)
+        elif step is Step.KILL:
+            for slot in self._slots:
+                slot.due = None
+                if slot.pid:
+                    _log.error("worker %d did not end in time and is killed", slot.number)
+                    os.kill(slot.pid, signal.SIGKILL)
+        else:
+            self._finish()
+
+    def _finish(self) -> None:
+        final = self._code == 0  # otherwise another capture process is to follow
+        for slot in self._slots:
+            slot.count()
+            self._send(slot, ended=True, final=final)
+        deadline = time.monotonic() + _FLUSH_S
+        while self._outbox.waiting and time.monotonic() < deadline:
+            time.sleep(0.02)
+            self._outbox.flush()
+        if self._outbox.waiting:
+            _log.error("the aggregator did not take the final statistics")
+        self._done = True
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run as `python -m collector.capture`, which the supervisor does."""
+    parser = argparse.ArgumentParser(prog="python -m collector.capture", description=__doc__)
+    parser.add_argument("--settings-fd", type=int, required=True, help="memfd with the resolved configuration as JSON")
+    parser.add_argument("--statistics-fd", type=int, required=True, help="SOCK_SEQPACKET socket to the aggregator")
+    parser.add_argument("--state-fd", type=int, default=-1, help="SOCK_SEQPACKET socket to the supervisor")
+    parser.add_argument("--parent", type=int, default=0, help="process with which it ends")
+    parser.add_argument("--generation", type=int, default=0, help="how many capture processes there were before")
+    parser.add_argument("--worker-ids", type=_ids, required=True, metavar="UID:GID", help="whom the workers run as")
+    options = parser.parse_args(arguments)
+    try:
+        config = child.begin("capture", options.settings_fd)
+        if options.parent:  # asked for before exec, it is forgotten where exec gives capabilities
+            privileges.end_with_parent(signal.SIGTERM, options.parent)
+        teller = Teller(options.state_fd)
+        capture = Capture(
+            config=config,
+            sites=open_sites(config, teller, options.generation),
+            user=options.worker_ids,
+            sandbox=sandbox(config.workers.sandbox),
+            outbox=Outbox(options.statistics_fd),
+            teller=teller,
+            first=options.generation == 0,
+        )
+        privileges.keep_only(
+            privileges.CAP_SETUID, privileges.CAP_SETGID, privileges.CAP_SETPCAP, privileges.CAP_KILL
+        )  # what forking workers takes; the sockets are open
+        return capture.run()
+    except (ConfigError, StartError) as error:
+        _log.error("cannot start: %s", str(error).replace("\n", "; "))  # a message, not a bug
+        return EXIT_CANNOT_START
+
+
+def _ids(text: str) -> Identity:
+    uid, _, gid = text.partition(":")
+    return Identity(int(uid), int(gid), f"uid {uid}")
+
+
+def _ended(pid: int) -> int | None:
+    """The wait status of a child that has ended, None while it has not."""
+    found, status = os.waitpid(pid, os.WNOHANG)
+    return status if found else None

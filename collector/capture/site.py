@@ -1,0 +1,195 @@
+"""One network namespace that is captured: the rings on it, who serves there, and the filter that follows from both."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from collector.capture import filter as packet_filter
+from collector.capture import interfaces
+from collector.capture.filter import Selection
+from collector.capture.following import Ports
+from collector.capture.interfaces import Interface, Interfaces
+from collector.capture.listeners import Listeners
+from collector.capture.namespaces import Namespace
+from collector.capture.slots import Slot
+from collector.channel import OTHERS
+from collector.config.schema import CaptureOptions
+
+_KNOWN_S: Final = 1.0
+"""How long workers are waited for to learn of a port. One that is held up longer learns of it before it goes on, and
+only what it finds in the block it is reading is not read as a server's."""
+
+_log = logging.getLogger(__name__)
+
+
+class Site:
+    """Keeps the filter to who listens, and to the interfaces that bear the names which were chosen.
+
+    Promise: workers learn of a port before packets of it pass. *bound* is the one interface the sockets are bound to.
+    """
+
+    def __init__(
+        self,
+        *,
+        options: CaptureOptions,
+        namespace: Namespace,
+        known: Interfaces,
+        bound: Interface | None,
+        slots: Sequence[Slot],
+        ports: Ports,
+        listeners: Listeners,
+    ) -> None:
+        self.slots = slots
+        self._options = options
+        self._namespace = namespace
+        self._known = known
+        self._present = known.now()
+        self._names = {one.index: one.name for one in self._present}
+        self._bound = bound
+        self._ports = ports
+        self._listeners = listeners
+        self._served = ports.classic
+        self._told_at = 0.0
+        self._program: Selection | None = None
+        self._begun = False
+        self._warnings: tuple[str, ...] = ()
+
+    @property
+    def fd(self) -> int:
+        """Becomes readable when interfaces have changed."""
+        return self._known.fd
+
+    @property
+    def served(self) -> tuple[int, ...]:
+        """The ports of the MySQL protocol, as the workers were told."""
+        return self._served
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Those that are recorded."""
+        return self._ports.all
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be seen to, each with its remedy."""
+        return self._warnings
+
+    @property
+    def pending(self) -> bool:
+        """Whether the filter is to change, and waits for the workers."""
+        return self._begun and self._program != self._wanted()
+
+    def look(self, now: float) -> None:
+        """Find out who listens and which interfaces there are, and let the workers know of the ports."""
+        self._ports.look(self._listeners.now())
+        if self._known.changed():
+            self._present = self._known.now()
+            self._names |= {one.index: one.name for one in self._present}
+        self._warn()
+        if self._ports.classic != self._served:
+            _log.warning("port %s instead of %s is recorded", _numbers(self._ports.classic), _numbers(self._served))
+            self._served = self._ports.classic
+            self._told_at = now
+            for slot in self.slots:
+                slot.serve(self._served)
+
+    def adapt(self, now: float) -> None:
+        """Swap the filter where another is wanted, once the workers can read what it passes."""
+        wanted = self._wanted()
+        if self._begun and wanted == self._program:
+            return
+        if now - self._told_at < _KNOWN_S and not all(slot.knows_ports for slot in self.slots):
+            return
+        program = packet_filter.build(wanted) if wanted else packet_filter.drop_all()
+        for slot in self.slots:
+            slot.socket.set_filter(program)
+        self._program = wanted
+        self._begun = True
+
+    def lost(self) -> str:
+        """What the sockets are tied to and is not there any more, or is another one now; empty for nothing."""
+        if self._bound is not None and self._bound not in _tied(self._present):
+            return f"interface {self._bound.name} is gone"
+        if self._namespace.replaced():
+            return f"{self._namespace.called} is another one now"
+        return ""
+
+    def traffic(self, slot: Slot) -> dict[str, tuple[int, int]]:
+        """Packets that a worker took, in and out, by the names that the interfaces had last."""
+        found: dict[str, tuple[int, int]] = {}
+        for index, (incoming, outgoing) in slot.interfaces.items():
+            name = self._names.get(index, OTHERS)
+            before = found.get(name, (0, 0))
+            found[name] = (before[0] + incoming, before[1] + outgoing)
+        return found
+
+    def shut(self) -> None:
+        """Let nothing pass any more."""
+        for slot in self.slots:
+            slot.socket.set_filter(packet_filter.drop_all())
+
+    def _wanted(self) -> Selection | None:
+        return selection(self._options, self._ports, self._present)
+
+    def _warn(self) -> None:
+        """Say in the log what is new of the warnings, and when there are none left."""
+        found = tuple(self._found())
+        for warning in found:
+            if warning not in self._warnings:
+                _log.warning("%s", warning)
+        if self._warnings and not found:
+            _log.info(
+                "every port is listened on and every interface is there: %s, %s",
+                _numbers(self.ports),
+                ", ".join(self._options.interfaces) or "all interfaces",
+            )
+        self._warnings = found
+
+    def _found(self) -> Iterator[str]:
+        if self._ports.silent:
+            yield _nobody_listens(self._ports.silent, self._namespace.called, configured=bool(self._options.ports))
+        there = {one.name for one in self._present}
+        missing = [name for name in self._options.interfaces if name not in there]
+        if missing:
+            yield f"interface {', '.join(missing)} is missing: nothing is recorded of it until it is back (ip link)"
+        if self._namespace.gone():
+            yield f"{self._namespace.called} is gone: nothing is recorded of it (capture.namespaces) until it is back"
+
+
+def selection(options: CaptureOptions, ports: Ports, present: Sequence[Interface]) -> Selection | None:
+    """What the filter is to pass, where these interfaces are present; None for nothing."""
+    chosen = interfaces.choose(options.interfaces, present)
+    if options.interfaces and not chosen:
+        return None
+    return Selection(
+        ports=ports.all,
+        responses=options.responses,
+        tunnels=options.tunnels,
+        interfaces=tuple(one.index for one in chosen),
+        left_out=() if chosen else interfaces.left_out(present, local=ports.local),
+        keep=options.keep_percent / 100,
+        local=ports.local,
+    )
+
+
+def _tied(present: Sequence[Interface]) -> set[Interface]:
+    # What it is a member of may change; its packets still come.
+    return {Interface(one.name, one.index) for one in present}
+
+
+def _nobody_listens(ports: Sequence[int], where: str, *, configured: bool) -> str:
+    if configured:
+        return (
+            f"nobody listens on port {_numbers(ports)} in {where}: correct capture.ports, or start the server; where it"
+            " runs in a container, name the container's network namespace in capture.namespaces"
+        )
+    return (
+        f"no server listens on port {_numbers(ports)} in {where} any more: nothing is recorded until one does, or until"
+        " a server of the same user listens on another port"
+    )
+
+
+def _numbers(ports: Sequence[int]) -> str:
+    return ", ".join(map(str, ports))

@@ -1,0 +1,273 @@
+"""What capture holds for one worker whatever becomes of its process, and how a process is forked into that place."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import mmap
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NoReturn
+
+from collector import log, privileges
+from collector.capture.gathering import Gathering
+from collector.capture.restarts import Restarts
+from collector.capture.sandbox import Sandbox
+from collector.capture.sockets import PacketSocket
+from collector.capture.statistics import KernelTotals, packets
+from collector.log import Relay
+from collector.places import BLOCKS_SOCKET
+from collector.privileges import Identity
+from workers import counters, page, process
+from workers.process import Setup
+from workers.settings import Settings
+
+_CHUNK_BYTES: Final = 1 << 16  # what a pipe holds
+_LONGEST_DELAY_S: Final = 2.0  # well within what a ring holds
+_SETTLING_TRIES: Final = 1000
+_PAGE_BYTES: Final = mmap.PAGESIZE
+_COUNTER_WORDS: Final = slice(page.FIRST_COUNTER_WORD, page.FIRST_COUNTER_WORD + len(counters.NAMES))
+
+_INTERFACE_COUNT: Final = page.INTERFACE_WORDS.stop - page.INTERFACE_WORDS.start
+_MOST_INDEXES: Final = 256  # no host has more that are captured on, and a worker could make them up
+
+_log = logging.getLogger(__name__)
+
+
+class Slot:
+    """Ring, shared page and eventfd of one worker, and the process that has them now."""
+
+    def __init__(self, number: int, packet_socket: PacketSocket, folder: Path, first_incarnation: int) -> None:
+        self.number = number
+        self.socket = packet_socket
+        self.totals = KernelTotals()
+        self.restarts = Restarts(_LONGEST_DELAY_S)
+        self.incarnation = first_incarnation
+        self.pid = 0
+        """0 while there is no process."""
+        self.started = 0.0
+        self.due: float | None = None
+        """When the next process is to start, None when one runs or none is wanted."""
+        self.soonest = 0.0
+        """Before which the next process must not start, whatever the hurry."""
+        self._gathering = Gathering(packet_socket.room) if packet_socket.room else None
+        self._seen = 0
+        self.look_at: float | None = None
+        """When packets that have gathered in the kernel are to be looked at."""
+        self.taken = 0
+        """Packets that the process of this incarnation took from the ring; known when it has ended."""
+        self.taken_before = 0
+        """Packets that the processes before it took."""
+        self.endpoint = folder / BLOCKS_SOCKET
+        self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._page = mmap.mmap(-1, _PAGE_BYTES)  # anonymous and shared: a fork writes to the same page
+        self._words = memoryview(self._page).cast("Q")
+        # Kept here too, as a worker can write to the page.
+        self._ports: tuple[int, ...] = ()
+        self._ports_version = 0
+        self._command = page.RUN
+        self._interfaces_before: dict[int, tuple[int, int]] = {}
+        # Not an eventfd: its end is one for both, so a worker could fill it and then make our writes wait.
+        self._wake, self._waking = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(self._waking, False)
+        self._log = -1
+        self._relay = Relay(f"worker {number}")
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is a process, or one is to come."""
+        return self.pid != 0 or self.due is not None
+
+    @property
+    def counters(self) -> list[int]:
+        """The worker's counters as it last stored them."""
+        return self._words[_COUNTER_WORDS].tolist()
+
+    @property
+    def heartbeat_ns(self) -> int:
+        """When the worker was last at work (CLOCK_MONOTONIC), 0 before its first step."""
+        return self._words[page.HEARTBEAT_WORD]
+
+    @property
+    def interfaces(self) -> dict[int, tuple[int, int]]:
+        """Packets that came in and went out by the index of their interface, as all processes here have told so far."""
+        most = self.totals.passed  # the page was the worker's to write
+        found = dict(self._interfaces_before)
+        for index, counts in page.read_interfaces(self._words).items():
+            before = found.get(index, (0, 0))
+            found[index] = (min(before[0] + counts[0], most), min(before[1] + counts[1], most))
+        return found
+
+    def count(self) -> None:
+        """Add what the kernel has counted since the last time."""
+        self.totals.add(self.socket.take_counters())
+
+    def settle(self) -> None:
+        """After the end of a process: find out how many packets it had taken."""
+        for _ in range(_SETTLING_TRIES):
+            self.count()
+            waiting = self.socket.packets_waiting()
+            passed = self.totals.passed
+            self.count()
+            if self.totals.passed == passed:  # none came between the two figures
+                break
+        most = self.totals.passed - self.totals.dropped - self.taken_before
+        # Ring and page were the worker's to write: neither can make it more than there were.
+        self.taken = max(most - waiting, packets(self.counters, most))
+
+    def noticed(self, now: float) -> None:
+        """The kernel has packets: wake the worker, or let more of them gather first."""
+        if self._gathering is not None:
+            at = now + self._gathering.pause_s
+            self.look_at = at if self.look_at is None else min(at, self.look_at)
+        else:
+            self.kick()
+
+    def look(self, now: float) -> None:
+        """Take what has gathered, and wake the worker if there is something for it."""
+        if self._gathering is not None:
+            self.count()
+            self._gathering.looked(now, self.totals.passed - self._seen)
+            self._seen = self.totals.passed
+        if self.socket.gather(now):
+            self.kick()
+        self.look_at = self.socket.due(now)
+
+    def kick(self) -> None:
+        """Wake the worker; one that has left earlier wake-ups unread is awake."""
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._waking, b"\0")
+
+    def drain(self) -> None:
+        """Tell the worker, and whichever comes after it, to empty the ring and end."""
+        self._words[page.COMMAND_WORD] = self._command = page.DRAIN
+        self.kick()
+
+    def serve(self, ports: tuple[int, ...]) -> None:
+        """Let the worker, and whichever comes after it, know the servers' ports."""
+        self._ports = ports
+        self._ports_version += 1
+        page.write_ports(self._words, ports, self._ports_version)
+        self.kick()
+
+    @property
+    def knows_ports(self) -> bool:
+        """Whether what is captured from now on is read by those ports."""
+        return self.pid == 0 or self._words[page.PORTS_KNOWN_WORD] == self._ports_version
+
+    def next_incarnation(self) -> None:
+        """Prepare for the process after one that has ended, which could write what it liked to the page."""
+        self.incarnation += 1
+        self.taken_before += self.taken
+        self.taken = 0
+        self._words[page.COMMAND_WORD] = self._command
+        page.write_ports(self._words, self._ports, self._ports_version)
+        self._words[page.HEARTBEAT_WORD] = self._words[page.PORTS_KNOWN_WORD] = 0
+        if len(self._interfaces_before) < _MOST_INDEXES:
+            self._interfaces_before = self.interfaces
+        self._words[page.INTERFACE_WORDS] = memoryview(bytes(8 * _INTERFACE_COUNT)).cast("Q")
+        self._words[_COUNTER_WORDS] = memoryview(bytes(8 * len(counters.NAMES))).cast("Q")
+
+    def fork(self, user: Identity, sandbox: Sandbox, settings: Settings, now: float) -> None:
+        """Start a worker on this ring. It has its log, the end of a pipe that wakes it, no other fd, and no rights."""
+        setup = Setup(
+            worker=self.number,
+            incarnation=self.incarnation,
+            address=self.socket.address,
+            block_bytes=self.socket.block_bytes,
+            block_count=self.socket.block_count,
+            frame_bytes=self.socket.frame_bytes,
+            page=self._page,
+            wake=self._wake,
+            endpoint=str(self.endpoint),
+            settings=settings,
+        )
+        gc.freeze()  # a collection in the child would write to, and so copy, every page of what it inherits
+        parent = os.getpid()
+        self._close_log()
+        self._log, log_end = os.pipe()
+        os.set_blocking(self._log, False)
+        self.socket.inheritable(True)
+        self.pid = os.fork()
+        if self.pid == 0:
+            _be_worker(setup, user, sandbox, folder=self._folder, log_end=log_end, parent=parent)
+        os.close(log_end)
+        self.socket.inheritable(False)
+        self.started = now
+        self.due = None
+
+    def lines(self, now: float, time: str, *, last: bool = False) -> list[str]:
+        """What the worker has written, as lines for the log: one chunk, whatever there is. *last*: it has ended."""
+        data = b""
+        if self._log >= 0:
+            with contextlib.suppress(BlockingIOError):
+                data = os.read(self._log, _CHUNK_BYTES)
+        found = self._relay.feed(data, now, time) if data else []
+        if last:
+            found += self._relay.feed(b"", now, time)
+            self._close_log()
+        return found
+
+    def _close_log(self) -> None:
+        if self._log >= 0:
+            os.close(self._log)
+            self._log = -1
+
+
+def _be_worker(setup: Setup, user: Identity, sandbox: Sandbox, *, folder: int, log_end: int, parent: int) -> NoReturn:
+    # Never returns into the caller's frames: their objects must not close fds whose numbers are in other use by then.
+    code = 70  # EX_SOFTWARE
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the page that says when to end
+        for standard in (1, 2):
+            os.dup2(log_end, standard)
+        close_all_but((setup.wake, folder))
+        log.to_stderr(f"worker {setup.worker}")
+        process.prepare()  # while files are within reach
+        os.umask(0o177 if closed_to_others(folder) else 0o117)
+        privileges.become(user)
+        os.fchdir(folder)  # by its fd, as a folder above it may be out of reach; it is the user's own
+        os.close(folder)
+        privileges.end_with_parent(signal.SIGTERM, parent)
+        listening = process.listen(setup.endpoint)
+        sandbox.before_threads()
+        worker = process.Worker(setup, listening)
+        sandbox.after_threads()
+        code = worker.run()
+    except BaseException as error:  # noqa: BLE001  # the process's last frame
+        # Without the error's text: it could have been made from captured bytes.
+        _log.critical("%s\n%s", type(error).__name__, "\n".join(_frames(error.__traceback__)))
+    finally:
+        with contextlib.suppress(OSError):  # nobody may be left to read it
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _frames(found: TracebackType | None) -> Iterator[str]:
+    """Where an error came from, outermost frame first; without the lines of the sources, which are out of reach."""
+    for frame, line in traceback.walk_tb(found):
+        yield f"  {frame.f_code.co_filename}:{line} in {frame.f_code.co_name}"
+
+
+def close_all_but(kept: Sequence[int]) -> None:
+    """Close every fd except stdio and some more."""
+    first = 3
+    for fd in sorted(kept):
+        os.closerange(first, fd)
+        first = fd + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+
+
+def closed_to_others(folder: int) -> bool:
+    """Whether a worker's folder is for its owner alone, because the aggregator is the same user."""
+    return os.fstat(folder).st_mode & 0o070 == 0

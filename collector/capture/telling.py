@@ -1,0 +1,82 @@
+"""What capture tells the supervisor of itself, for `querytap status`: a message each time something of it changes."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from collector.child import LATER
+
+MOST_BYTES: Final = 32_768
+"""Of one message."""
+
+_MOST_WARNINGS: Final = 20
+_MOST_NOTES: Final = 5
+_MOST_CHARACTERS: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """How far capture is."""
+
+    ready: bool = False
+    """Every worker is at work."""
+    waiting: str = ""
+    """What it waits for before it can begin."""
+    ports: tuple[int, ...] = ()
+    """Those it records."""
+    notes: tuple[str, ...] = ()
+    """How packets are taken from the kernel, and why so."""
+    warnings: tuple[str, ...] = ()
+    """What is to be seen to, each with its remedy."""
+
+    def pack(self) -> bytes:
+        """The message; of warnings the first, and of each the beginning, so that it fits."""
+        warnings = [text[:_MOST_CHARACTERS] for text in self.warnings[:_MOST_WARNINGS]]
+        notes = [text[:_MOST_CHARACTERS] for text in self.notes[:_MOST_NOTES]]
+        return json.dumps({**asdict(self), "warnings": warnings, "notes": notes}).encode()
+
+
+def unpack(message: bytes) -> State:
+    """Read a message; ValueError when it is none."""
+    try:
+        found: dict[str, Any] = json.loads(message)
+        return State(
+            ready=bool(found["ready"]),
+            waiting=str(found["waiting"]),
+            ports=tuple(int(port) for port in found["ports"]),
+            notes=tuple(str(text) for text in found["notes"]),
+            warnings=tuple(str(text) for text in found["warnings"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"not a state of capture: {error!r}") from error
+
+
+class Teller:
+    """Tells the supervisor; one that does not listen is not waited for, and told when it does."""
+
+    def __init__(self, fd: int) -> None:
+        self._socket = socket.socket(fileno=fd) if fd >= 0 else None
+        self._state = State()
+        self._told: State | None = None
+
+    def tell(self, **changes: Any) -> None:  # noqa: ANN401  # fields of State
+        """Change fields of the state, and send it if the supervisor knows another; never blocks."""
+        self._state = replace(self._state, **changes)
+        if self._socket is None or self._state == self._told:
+            return
+        try:
+            self._socket.send(self._state.pack(), socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
+        except OSError as error:
+            if error.errno not in LATER:
+                raise
+            return
+        self._told = self._state
+
+    def close(self) -> None:
+        """Tell nothing more."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None

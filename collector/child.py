@@ -1,0 +1,72 @@
+"""What the processes of the tree have in common: how one begins, exit codes, how signals wake its loop."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import socket
+from collections.abc import Iterable
+from typing import Final
+
+from collector import log, privileges
+from collector.config import Config, from_mapping
+
+EXIT_CONFIG: Final = 2
+EXIT_CANNOT_START: Final = 3
+"""A right, an interface, a key or a server is missing."""
+EXIT_INTERFACE_GONE: Final = 4
+"""Of capture: an interface went while it was captured on."""
+
+LATER: Final = frozenset(
+    {errno.EAGAIN, errno.ENOBUFS, errno.ECONNREFUSED, errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN}
+)
+"""What a send to a process says that has no room, or that may be starting again."""
+
+
+def begin(process: str, settings_fd: int) -> Config:
+    """Begin as a process that the supervisor has exec'd; the configuration comes back. Raises ConfigError.
+
+    Closed to debuggers from here on, which exec has undone; deaf to a terminal's Ctrl-C, which is the supervisor's.
+    """
+    privileges.close_to_debuggers()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    log.to_stderr(process)
+    return read_config(settings_fd)
+
+
+def read_config(fd: int) -> Config:
+    """The configuration from a memfd that others may read as well; the fd is closed."""
+    try:
+        return from_mapping(json.loads(os.pread(fd, os.fstat(fd).st_size, 0)))
+    finally:
+        os.close(fd)
+
+
+def signals(numbers: Iterable[signal.Signals]) -> socket.socket:
+    """A socket that can be read, without blocking, when one of *numbers* has arrived: as bytes, a signal each."""
+    reading, writing = socket.socketpair()
+    reading.setblocking(False)
+    writing.setblocking(False)
+    signal.set_wakeup_fd(writing.detach(), warn_on_full_buffer=False)
+    for number in numbers:
+        signal.signal(number, _only_wake)
+    return reading
+
+
+def arrived(reading: socket.socket) -> bytes:
+    """The signals that have arrived since the last time."""
+    try:
+        return reading.recv(4096)
+    except BlockingIOError:
+        return b""
+
+
+def manner(code: int) -> str:
+    """How a process ended, by its exit code (negative: a signal)."""
+    return f"ended with code {code}" if code >= 0 else f"was killed by {signal.Signals(-code).name}"
+
+
+def _only_wake(*_: object) -> None:
+    """Signals are read from the socket."""

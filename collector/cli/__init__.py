@@ -1,0 +1,1 @@
+"""The command line: `main.py` finds the command, one module has each."""

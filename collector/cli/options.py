@@ -1,0 +1,32 @@
+"""The options that commands share: which configuration applies."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from collector.config import DEFAULT_PATH, Config, default_path, load
+
+
+def add_config_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add `--config` and `--set`; `main` does so for each command that its table marks as configured."""
+    group = parser.add_argument_group("configuration")
+    group.add_argument(
+        "--config",
+        type=Path,
+        default=default_path(),
+        metavar="FILE",
+        help=f"configuration file (default: {DEFAULT_PATH} where it exists)",
+    )
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SECTION.NAME=VALUE",
+        help="set one option, over the file; VALUE is TOML, so a text needs its quotes; may be repeated",
+    )
+
+
+def config_from(arguments: argparse.Namespace) -> Config:
+    """The configuration that `--config` and `--set` give. Raises ConfigError."""
+    return load(arguments.config, arguments.set)

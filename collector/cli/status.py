@@ -1,0 +1,129 @@
+"""`querytap status`: what a running instance does, from the files it writes each second."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from collector import jsonfile, places
+from collector.cli.options import config_from
+from collector.log import printable
+
+STALE_S: Final = 5.0
+"""The status is written each second; one that is older was left by a process that hangs or is gone."""
+
+Status = Mapping[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Only how it is printed."""
+    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the status; 0 when it records, 1 when it does not, or when something in the status is wrong."""
+    config = config_from(arguments)
+    path = places.aggregator_run(config.paths.run) / places.STATUS_FILE
+    try:
+        status = jsonfile.read(path)
+        if status is None:
+            print(f"not running: there is no {path}")
+            return 1
+        processes = jsonfile.read(Path(config.paths.run, places.PROCESSES_FILE)) or {}
+        return _show(status, processes, as_json=arguments.json)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        # Of what is in a file only the aggregator can know.
+        print(f"querytap: {path} cannot be read: {type(error).__name__}: {printable(str(error))}", file=sys.stderr)
+        return 1
+
+
+def _show(status: Status, processes: Status, *, as_json: bool) -> int:
+    age_s = (dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(status["time"])).total_seconds()
+    recording = status["state"] == "running" and age_s <= STALE_S
+    if as_json:
+        print(json.dumps({**status, "age_s": round(age_s, 3), "recording": recording, "processes": processes}))
+    else:
+        for line in lines(status, processes, age_s):
+            print(printable(line))  # most of it comes from processes that read what strangers send
+    return 0 if recording and status["balanced"] else 1
+
+
+def lines(status: Status, processes: Status, age_s: float) -> Iterator[str]:
+    """The status for a terminal."""
+    state = status["state"]
+    if state == "running":
+        state = "recording" if age_s <= STALE_S else f"NOT ANSWERING for {age_s:.0f} s"
+    yield f"state      {state}"
+    yield f"instance   {status['instance']} on {status['host']}"
+    if processes:
+        yield from _processes(processes)
+    rates = status["rates"]
+    yield f"rate       {rates['statements_per_s']} statements/s, {rates['packets_per_s']} packets/s"
+    yield from _budget(status["budget"])
+    batches, store = status["batches"], status["store"]
+    yield (
+        f"archive    {store['place']}: {batches['stored']} objects stored, {batches['waiting']} waiting,"
+        f" {batches['discarded']} given up, {batches['evicted']} evicted"
+    )
+    for number, worker in status["ledger"].items():
+        yield f"worker {number:<3} {_sums('packets', worker['packets'])}"
+        yield f"           {_sums('statements', worker['statements'])}"
+        encrypted = worker["encrypted"]
+        if encrypted["connections"]:
+            yield f"           {_sums('not seen for TLS', encrypted)}"
+        yield from _traffic(worker)
+        for fault in worker["faults"]:
+            yield f"           DOES NOT ADD UP: {fault}"
+    if store.get("trouble"):
+        yield f"WARNING    the store: {store['trouble']}"
+    for warning in (*status["warnings"], *_of_processes(processes)):
+        yield f"WARNING    {warning}"
+
+
+def _processes(processes: Status) -> Iterator[str]:
+    where = ", ".join(processes["interfaces"]) or "all interfaces"
+    yield f"listening  port {', '.join(map(str, processes['ports']))} on {where}"
+    for note in processes.get("capture", ()):
+        yield f"capture    {note}"
+    if processes.get("sealed_by"):
+        yield f"sandbox    {processes['sealed_by']}"
+    restarts = {name: count for name, count in processes["restarts"].items() if count}
+    if restarts:
+        yield f"restarts   {', '.join(f'{name} {count}' for name, count in restarts.items())}"
+
+
+def _of_processes(processes: Status) -> Iterator[str]:
+    for role in processes.get("kept_user", ()):
+        name = processes["users"][role]
+        yield f'{role}: no user of its own is within reach here; runs as "{name}" like capture, without capabilities'
+    if processes.get("one_user"):
+        yield "workers and aggregator are one user: archive and signing key are in reach of a worker that is taken over"
+    for what in processes.get("unsealed_by", ()):
+        yield f"this kernel has not {what}: a worker that is taken over can do more than read packets"
+    if processes.get("waiting"):
+        yield f"nothing is recorded: capture waits for {processes['waiting']}"
+    yield from processes.get("warnings", ())
+
+
+def _traffic(worker: Status) -> Iterator[str]:
+    found = [f"{name} {count['in']} in {count['out']} out" for name, count in worker.get("interfaces", {}).items()]
+    if found:
+        yield f"           interfaces: {', '.join(found)}"
+    if worker.get("ring_freezes"):
+        yield f"           ring full: {worker['ring_freezes']} times (capture.ring_mib, workers.count)"
+
+
+def _budget(budget: Status) -> Iterator[str]:
+    measured = budget.get("measured")
+    used = f"{measured['cpu_percent']} % of a core used, " if measured else ""
+    yield f"cpu        {used}{budget['cpu_percent']} % allowed (not enforced yet)"
+
+
+def _sums(what: str, sums: Status) -> str:
+    parts = [f"{name} {sum(value.values()) if isinstance(value, dict) else value}" for name, value in sums.items()]
+    return f"{what}: {', '.join(parts)}"

@@ -1,0 +1,416 @@
+"""All options, each declared once: default, meaning, unit and bounds.
+
+The sample file, docs/configuration.md and `querytap explain` are derived from here (`reference.py`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable
+
+from collector.config.option import (
+    Option,
+    absolute_path,
+    between,
+    each,
+    interface_name,
+    namespace,
+    one_of,
+    option,
+    options_of,
+    power_of_two,
+    store_url,
+    user_name,
+)
+
+# sun_path has 108 bytes with its end (unix(7)); <run>/worker-63/blocks.sock has to fit.
+_LONGEST_RUN_PATH_BYTES = 107 - len("/worker-63/blocks.sock")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureOptions:
+    """How packets leave the kernel, and which of them."""
+
+    ports: tuple[int, ...] = option(
+        (),
+        "TCP ports of the servers to record. Empty: the ports on which the mysqld and mariadbd processes of this host "
+        "listen, followed as these start, stop and move.",
+        check=each(between(1, 65535)),
+        example=(3306, 3307),
+    )
+    x_ports: tuple[int, ...] = option(
+        (),
+        "TCP ports on which servers speak the X Protocol, 33060 as a rule, to record as well. They are never looked "
+        "for: as a rule X Protocol clients use TLS, of which nothing can be read.",
+        check=each(between(1, 65535)),
+        example=(33060,),
+    )
+    tunnels: tuple[str, ...] = option(
+        (),
+        "Tunnels whose packets are looked into, where the servers' traffic does not come without them: "
+        '"vxlan" (UDP port 4789), "gre", "ipip" (IPv4 or IPv6 in either). The kernel\'s filter cannot look so deep: '
+        "all packets of these tunnels pass it whole, answers and other traffic too, and the workers sort them. The "
+        "kernel's hash spreads VXLAN over workers by each direction: with several workers, let capture.fanout be "
+        '"cbpf", or statements may have no status.',
+        check=each(one_of("vxlan", "gre", "ipip")),
+        example=("vxlan",),
+    )
+    interfaces: tuple[str, ...] = option(
+        (),
+        "Network interfaces to listen on. Empty: all of them, loopback included.",
+        check=each(interface_name()),
+        example=("eth0", "lo"),
+    )
+    namespaces: tuple[str, ...] = option(
+        (),
+        "Network namespaces to record, where servers run in containers: the path of one (/run/netns/NAME), or the "
+        'number of a process in it; "own" is the one that querytap runs in. Empty: that one alone. Each has '
+        "workers.count workers of its own. Entering another one takes the capability CAP_SYS_ADMIN at the start.",
+        check=each(namespace()),
+        example=("own", "/run/netns/db"),
+    )
+    mode: str = option(
+        "full",
+        'What is recorded. "full": every statement. The modes "monitor" (no capture, metrics only) and "slow" (only '
+        "slow or failed statements) are not available yet.",
+        check=one_of("full", later=("monitor", "slow")),
+    )
+    responses: str = option(
+        "first",
+        "How much of the server's answers is looked at. "
+        '"none": only the greeting and the answers to PREPARE, which is the cheapest; statements then have no status '
+        'and no latency. "first": also the start of each answer, for status, error, affected rows and time to first '
+        'byte. "timing": also the headers of all the rest, for bytes and time to last byte. "all": every byte, for '
+        "rows, warnings and final status; this costs as much more as the answers are big.",
+        check=one_of("none", "first", "timing", "all"),
+    )
+    keep_percent: int = option(
+        100,
+        "Share of the connections that is recorded, each of them whole. Which they are follows from their addresses "
+        "and ports, and the kernel's filter leaves out the others at next to no cost. What is in tunnels is all "
+        "recorded.",
+        unit="%",
+        check=between(1, 100),
+    )
+    method: str = option(
+        "auto",
+        'How packets get from the kernel to the workers. "ring": through a TPACKET_V3 ring, whose blocks the kernel '
+        'fills. "ring-v2": through a TPACKET_V2 ring, which has a place of 68 KiB for each packet, so that it fills '
+        'sooner. "socket": through capture, which takes packets from a plain socket, for kernels that have no rings. '
+        '"auto": the first of these that this kernel has and that is sound; `querytap status` says which, and why.',
+        check=one_of("auto", "ring", "ring-v2", "socket"),
+    )
+    fanout: str = option(
+        "auto",
+        'How the kernel spreads connections over several workers. "hash": by its own hash. "cbpf": by a program of '
+        "querytap's, which reckons with both addresses and both ports. \"auto\": by its hash, unless a trial at the "
+        "start shows that it separates the two directions of a connection; `querytap status` says which, and why.",
+        check=one_of("auto", "hash", "cbpf"),
+    )
+    fragments: str = option(
+        "count",
+        'What becomes of fragments of IP datagrams, of which TCP has none as a rule. "count": the first of each is '
+        'counted, none is read. "join": the kernel puts those of IPv4 together, of all packets of the host, before the '
+        "filter sees them.",
+        check=one_of("count", "join"),
+    )
+    ring_mib: int = option(
+        64,
+        "Memory of the kernel's packet ring of one worker. It is taken whole at the start, once for each worker, "
+        "at least two blocks of it; where the kernel has less to give, the ring is smaller and a warning says so. A "
+        "ring that is full makes the kernel drop packets, which the ledger shows.",
+        unit="MiB",
+        check=between(1, 4096),
+    )
+    block_kib: int = option(
+        1024,
+        "Size of a block of the ring. Of a packet that is longer the rest is cut and counted as frames_snapped; the "
+        "default holds every packet there is. Of smaller ones there are more, which bridges a longer pause of a worker "
+        "where packets are few.",
+        unit="KiB",
+        check=power_of_two(128, 4096),
+    )
+    block_timeout_ms: int = option(
+        250,
+        "Time after which the kernel hands over a block of the ring that is not full. Shorter: statements appear "
+        "sooner; longer: fewer wake-ups.",
+        unit="ms",
+        check=between(10, 1000),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class WorkersOptions:
+    """The processes that decode packets."""
+
+    count: int = option(
+        1,
+        "Number of worker processes. Connections are spread over them by the kernel; both directions of a connection "
+        "go to the same worker.",
+        check=between(1, 64),
+    )
+    sandbox: str = option(
+        "auto",
+        "Whether the workers are sealed, so that code which an attacker gets to run in one reaches no file, no network "
+        "and no other process: by a seccomp filter, and by Landlock. docs/security.md says how. "
+        '"auto": by what the kernel has of both; the log and `querytap status` say what that is. "required": by both, '
+        'or querytap does not start. "off": by neither, to find out whether a fault comes from there.',
+        check=one_of("auto", "required", "off"),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeOptions:
+    """Limits of what a worker holds while it reassembles and decodes."""
+
+    max_statement_kib: int = option(
+        16 * 1024,
+        "Longest text of one statement that is kept. What is beyond is cut, the statement is flagged as truncated and "
+        "its whole length is recorded, with the SHA-256 of all of it.",
+        unit="KiB",
+        check=between(1, 32 * 1024),
+    )
+    max_flows: int = option(
+        65536,
+        "Number of connections one worker keeps state of. Beyond it one that is closed, or was long idle, is given up.",
+        unit="connections",
+        check=between(16, 4 * 1024 * 1024),
+    )
+    max_flow_buffer_kib: int = option(
+        1024,
+        "Most bytes of one connection that wait for a missing segment. Beyond it the missing bytes are given up as "
+        "lost.",
+        unit="KiB",
+        check=between(16, 1024 * 1024),
+    )
+    max_buffer_mib: int = option(
+        256,
+        "Most bytes that all connections of one worker hold together: segments that wait for a missing one, and "
+        "statements that are not complete.",
+        unit="MiB",
+        check=between(1, 65536),
+    )
+    gap_timeout_ms: int = option(
+        1000,
+        "Time to wait for a missing segment before its bytes are given up as lost.",
+        unit="ms",
+        check=between(10, 60_000),
+    )
+    idle_timeout_s: int = option(
+        28_800,
+        "Time without a packet after which a connection's state is dropped. The default is that of the server's "
+        "wait_timeout.",
+        unit="s",
+        check=between(1, 7 * 86_400),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions:
+    """How statements are gathered into sealed objects."""
+
+    max_mib: int = option(
+        8,
+        "Size at which a batch is closed and shipped.",
+        unit="MiB",
+        check=between(1, 256),
+    )
+    max_age_s: float = option(
+        10.0,
+        "Age at which a batch is closed and shipped, whatever its size. A batch with ledger and health goes out at "
+        "least each minute, empty or not, hence the upper bound.",
+        unit="s",
+        check=between(1, 60),
+    )
+    block_age_ms: int = option(
+        500,
+        "Age at which a worker hands its statements to the aggregator, whatever their number.",
+        unit="ms",
+        check=between(10, 10_000),
+    )
+    zstd_level: int = option(
+        1,
+        "Level of the zstd compression. Higher: smaller objects for more CPU. On statements packed in columns level 3 "
+        "saves some 2 % of the bytes for half as much CPU again.",
+        check=between(1, 19),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOptions:
+    """Where sealed objects go."""
+
+    url: str = option(
+        "",
+        'The archive: an absolute path, or a URL. Empty: the folder "archive" in paths.state. Local folders are '
+        "supported; s3://, gs:// and az:// are accepted as an experiment.",
+        check=store_url("file", "s3", "gs", "az"),
+        example="file:///srv/querytap",
+    )
+    local_max_mib: int = option(
+        10_240,
+        "Size a local archive may reach. Beyond it the oldest objects are removed and counted.",
+        unit="MiB",
+        check=between(1, 16 * 1024 * 1024),
+    )
+    min_free_percent: int = option(
+        10,
+        "Share of the file system under a local archive that stays free. Where less is free, the oldest objects are "
+        "removed and counted; the newest 64 MiB always stay.",
+        unit="%",
+        check=between(0, 90),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SealOptions:
+    """Who can read the archive."""
+
+    recipients: tuple[str, ...] = option(
+        (),
+        "Files with the public keys of those who can open the archive, as `querytap keygen` writes them. Empty: "
+        '"keys/reader.pub" in paths.state, where it exists.',
+        check=each(absolute_path()),
+        example=("/etc/querytap/audit.pub",),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetOptions:
+    """What querytap may cost."""
+
+    cpu_percent: float = option(
+        10.0,
+        "Most CPU time of all of querytap's processes together; 100 is one core. It is reported beside what is used, "
+        "and not enforced yet.",
+        unit="% of one core",
+        check=between(0.1, 6400),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MonitorOptions:
+    """What is measured of the host."""
+
+    interval_s: int = option(
+        10,
+        "Time between two samples of the host's and querytap's own CPU, memory and load.",
+        unit="s",
+        check=between(1, 3600),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessOptions:
+    """Users and life of the processes."""
+
+    user: str = option(
+        "",
+        'User of the aggregator and the monitor. Empty: "querytap" where it exists, else number 65530. Where querytap '
+        "is not started by root, all processes keep the user who started them.",
+        check=user_name(),
+        example="querytap",
+    )
+    worker_user: str = option(
+        "",
+        'User of the workers, which read what strangers send. Empty: "querytap-worker" where it exists, else number '
+        "65531. The same holds as for process.user, and it should be another one.",
+        check=user_name(),
+        example="querytap-worker",
+    )
+    stop_timeout_s: int = option(
+        30,
+        "Longest time an orderly stop takes to bring rings, blocks and batches into the archive. What is left then is "
+        "said and given up.",
+        unit="s",
+        check=between(1, 3600),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PathsOptions:
+    """Folders of querytap on this host."""
+
+    state: str = option(
+        "/var/lib/querytap",
+        "Folder of what outlives a restart: keys, and the archive where it is local.",
+        check=absolute_path(),
+    )
+    run: str = option(
+        "/run/querytap",
+        "Folder of what does not outlive a restart: sockets, the process id and the status. Its length is bounded by "
+        "that of a Unix socket's path.",
+        check=absolute_path(_LONGEST_RUN_PATH_BYTES),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The resolved configuration; immutable, valid when it comes from `load` or `from_mapping`."""
+
+    capture: CaptureOptions = CaptureOptions()
+    workers: WorkersOptions = WorkersOptions()
+    decode: DecodeOptions = DecodeOptions()
+    batch: BatchOptions = BatchOptions()
+    store: StoreOptions = StoreOptions()
+    seal: SealOptions = SealOptions()
+    budget: BudgetOptions = BudgetOptions()
+    monitor: MonitorOptions = MonitorOptions()
+    process: ProcessOptions = ProcessOptions()
+    paths: PathsOptions = PathsOptions()
+
+    @property
+    def worker_total(self) -> int:
+        """Worker processes, those of all network namespaces together."""
+        return self.workers.count * max(len(self.capture.namespaces), 1)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule:
+    """What must hold between options."""
+
+    keys: tuple[str, ...]
+    """The options it is about; a problem is reported at the first of them that was given."""
+    text: str
+    holds: Callable[[Config], bool]
+
+
+SECTIONS: dict[str, type] = typing.get_type_hints(Config)
+"""The dataclass of each section, in the order of the file."""
+
+OPTIONS: dict[str, Option] = {found.key: found for name, owner in SECTIONS.items() for found in options_of(name, owner)}
+"""Every option by its key, in the order of the file."""
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        ("workers.count", "capture.namespaces"),
+        "there can be 64 workers, and each of capture.namespaces has workers.count",
+        lambda config: config.worker_total <= 64,
+    ),
+    Rule(
+        ("decode.max_flow_buffer_kib", "decode.max_buffer_mib"),
+        "one connection (decode.max_flow_buffer_kib) must not hold more than all together (decode.max_buffer_mib)",
+        lambda config: config.decode.max_flow_buffer_kib <= config.decode.max_buffer_mib * 1024,
+    ),
+    Rule(
+        ("decode.max_statement_kib", "decode.max_buffer_mib"),
+        "one statement (decode.max_statement_kib) must fit into what all connections hold (decode.max_buffer_mib)",
+        lambda config: config.decode.max_statement_kib <= config.decode.max_buffer_mib * 1024,
+    ),
+    Rule(
+        ("batch.block_age_ms", "batch.max_age_s"),
+        "a block (batch.block_age_ms) must not get older than its batch (batch.max_age_s)",
+        lambda config: config.batch.block_age_ms <= config.batch.max_age_s * 1000,
+    ),
+    Rule(
+        ("store.local_max_mib", "batch.max_mib"),
+        "the archive (store.local_max_mib) must have room for one batch (batch.max_mib)",
+        lambda config: config.batch.max_mib <= config.store.local_max_mib,
+    ),
+    Rule(
+        ("paths.run", "paths.state"),
+        "paths.run and paths.state must be different folders",
+        lambda config: config.paths.run.rstrip("/") != config.paths.state.rstrip("/"),
+    ),
+)

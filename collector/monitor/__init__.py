@@ -1,0 +1,1 @@
+"""Measures the host and querytap itself, and tells the aggregator."""

@@ -1,0 +1,95 @@
+"""One sample of the host and of querytap's own processes. Reads /proc through psutil; sends nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psutil
+
+SAMPLE_FORMAT: Final = 1
+
+_Times = Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeUse:
+    """What the processes of querytap have used."""
+
+    cpu_s: _Times
+    """CPU time in seconds by process id, user and kernel together, of those that live."""
+    rss_bytes: int
+    """Resident memory of all, shared pages and mapped rings counted once a process."""
+
+
+def tree_use(root: int) -> TreeUse:
+    """Read what the process *root* and all below it have used; a process that ends meanwhile is left out."""
+    cpu_s: dict[int, float] = {}
+    rss_bytes = 0
+    for process in _tree(root):
+        try:
+            times = process.cpu_times()
+            rss_bytes += process.memory_info().rss
+        except psutil.Error:
+            continue
+        cpu_s[process.pid] = times.user + times.system
+    return TreeUse(cpu_s, rss_bytes)
+
+
+def cpu_percent(before: _Times, after: _Times, seconds: float) -> float:
+    """CPU use between two readings, 100 being one core; a process that was not there before counts from its start."""
+    if seconds <= 0:
+        return 0.0
+    used = sum(max(now - before.get(pid, 0.0), 0.0) for pid, now in after.items())
+    return round(100 * used / seconds, 2)
+
+
+def host_figures() -> dict[str, Any]:
+    """CPU, memory and load of the host. The first CPU figure of a process says nothing: it has no "before"."""
+    memory = psutil.virtual_memory()
+    return {
+        "cpu_percent": psutil.cpu_percent(None),
+        "cpu_count": psutil.cpu_count(),
+        "memory_total_bytes": memory.total,
+        "memory_available_bytes": memory.available,
+        "load": list(os.getloadavg()),
+    }
+
+
+class Sampler:
+    """Takes samples; each covers the time since the one before."""
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._before = tree_use(root)
+        self._at = time.monotonic()
+        host_figures()
+
+    def sample(self) -> dict[str, Any]:
+        """The next sample, of values that msgpack can carry."""
+        use = tree_use(self._root)
+        at = time.monotonic()
+        found = {
+            "format": SAMPLE_FORMAT,
+            "time_ns": time.time_ns(),
+            "seconds": round(at - self._at, 3),
+            "host": host_figures(),
+            "tree": {
+                "cpu_percent": cpu_percent(self._before.cpu_s, use.cpu_s, at - self._at),
+                "rss_bytes": use.rss_bytes,
+                "processes": len(use.cpu_s),
+            },
+        }
+        self._before, self._at = use, at
+        return found
+
+
+def _tree(root: int) -> Sequence[psutil.Process]:
+    try:
+        top = psutil.Process(root)
+        return [top, *top.children(recursive=True)]
+    except psutil.Error:
+        return []

@@ -1,0 +1,159 @@
+"""Finds the objects of an archive: a local folder, one object, or a store URL; in order, pruned by their names."""
+
+from __future__ import annotations
+
+import heapq
+import io
+import itertools
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from collector.archive.layout import Header
+from collector.archive.names import TEMPORARY, ObjectName, read_name
+from collector.archive.packing import first_line
+from collector.places import local_folder
+
+
+class ArchiveError(Exception):
+    """The archive as a whole cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One object of an archive, not opened yet."""
+
+    path: str
+    """Below the archive; what errors name."""
+    name: ObjectName | None
+    """What its name tells; None for a name that is not one of ours."""
+    open: Callable[[], BinaryIO]
+    """Raises OSError."""
+
+    def may_be_of(self, instances: frozenset[str]) -> bool:
+        """Whether one of *instances* may have signed it, or none is named."""
+        return not instances or self.name is None or self.name.instance in instances
+
+    def within(self, since_ns: int | None, until_ns: int | None) -> bool:
+        """Whether it may hold something of that time span; an object whose name tells nothing may."""
+        if self.name is None:
+            return True
+        return not (
+            (since_ns is not None and self.name.last_ns < since_ns)
+            or (until_ns is not None and self.name.first_ns > until_ns)
+        )
+
+
+def list_archive(place: str) -> list[Entry]:
+    """All objects of the archive at *place*, in order; names that are not ours come last. Raises ArchiveError."""
+    folder = local_folder(place)
+    entries = list(_local(folder) if folder is not None else _remote(place))
+    return in_order(entries)
+
+
+def in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """By sequence within an instance, whatever its clock said; instances among each other by the time they tell."""
+    queues: dict[str, deque[Entry]] = {}
+    nameless: list[Entry] = []
+    for entry in sorted(entries, key=_sequence):
+        if entry.name is None:
+            nameless.append(entry)
+        else:
+            queues.setdefault(entry.name.instance, deque()).append(entry)
+    found: list[Entry] = []
+    heads = [_head(queue) for queue in queues.values()]
+    heapq.heapify(heads)
+    while heads:
+        _, instance = heads[0]
+        found.append(queues[instance].popleft())
+        if queues[instance]:
+            heapq.heapreplace(heads, _head(queues[instance]))
+        else:
+            heapq.heappop(heads)
+    return found + nameless
+
+
+def gaps(entries: Iterable[Entry]) -> Iterator[str]:
+    """What is missing or there twice between the first and the last object of each instance, by their names."""
+    sequences: dict[str, list[int]] = {}
+    for entry in entries:
+        if entry.name is not None:
+            sequences.setdefault(entry.name.instance, []).append(entry.name.sequence)
+    for instance, numbers in sequences.items():
+        numbers.sort()
+        for before, after in itertools.pairwise(numbers):
+            if after == before:
+                yield f"instance {instance}: object {after} is there twice"
+            elif after - before == 2:
+                yield f"instance {instance}: object {before + 1} is missing"
+            elif after - before > 2:
+                yield f"instance {instance}: objects {before + 1} to {after - 1} are missing"
+
+
+def contradiction(name: ObjectName | None, header: Header) -> str | None:
+    """How an object's name differs from its header, which is signed; None when it does not."""
+    if name is None:
+        return None
+    told = (name.instance, name.sequence, name.first_ns, name.last_ns)
+    if told != (header.instance, header.sequence, header.first_ns, header.last_ns):
+        return "its name is not that of its header: it has been renamed"
+    return None
+
+
+def _sequence(entry: Entry) -> tuple[int, str]:
+    return (0 if entry.name is None else entry.name.sequence, entry.path)
+
+
+def _head(queue: deque[Entry]) -> tuple[int, str]:
+    name = queue[0].name
+    assert name is not None
+    return (name.first_ns, name.instance)
+
+
+def _local(root: Path) -> Iterator[Entry]:
+    if root.is_file():
+        yield Entry(root.name, read_name("/".join(root.absolute().parts[-3:])), lambda: root.open("rb"))
+        return
+    if not root.is_dir():
+        raise ArchiveError(f"{root}: there is no such archive")
+
+    def unreadable(error: OSError) -> None:
+        raise ArchiveError(f"{error.filename}: {error.strerror}") from error
+
+    for folder, _, files in os.walk(root, onerror=unreadable):
+        for file in files:
+            if not file.startswith(TEMPORARY):
+                path = Path(folder, file)
+                relative = str(path.relative_to(root))
+                yield Entry(relative, read_name("/".join(path.absolute().parts[-3:])), _opener(path))
+
+
+def _opener(path: Path) -> Callable[[], BinaryIO]:
+    return lambda: path.open("rb")
+
+
+def _remote(url: str) -> Iterator[Entry]:
+    from obstore.exceptions import BaseError
+    from obstore.store import from_url
+
+    try:
+        store = from_url(url)
+        paths = [str(meta["path"]) for batch in store.list() for meta in batch]
+    except (BaseError, ValueError, OSError) as error:
+        raise ArchiveError(f"{url}: {first_line(error)}") from error
+
+    def opener(path: str) -> Callable[[], BinaryIO]:
+        def fetch() -> BinaryIO:
+            try:
+                return io.BytesIO(bytes(store.get(path).bytes()))
+            except BaseError as error:
+                raise OSError(first_line(error)) from error
+
+        return fetch
+
+    for path in paths:
+        if not path.rsplit("/", 1)[-1].startswith(TEMPORARY):
+            yield Entry(path, read_name(path), opener(path))

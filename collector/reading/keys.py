@@ -1,0 +1,80 @@
+"""The reader's keys: making a pair, and opening the private half."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from collector import places
+from collector.archive.keyfile import (
+    MAX_FILE_BYTES,
+    READER_PRIVATE,
+    READER_PUBLIC,
+    KeyFileError,
+    identity,
+    read_keys,
+    write_key,
+)
+
+__all__ = ["KeyFileError", "KeyPair", "ReaderKey", "generate", "load_private"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """Where a new pair was written, and the line that names it to others."""
+
+    private: Path
+    public: Path
+    public_line: str
+
+
+class ReaderKey:
+    """A private key that opens objects, and the name under which they are sealed for it."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.private = X25519PrivateKey.from_private_bytes(raw)
+        self.public_raw = self.private.public_key().public_bytes_raw()
+        self.recipient = identity(self.public_raw)
+
+
+def generate(folder: Path) -> KeyPair:
+    """Write a new pair into *folder*, which is made if missing: the private half for its owner alone.
+
+    Raises FileExistsError when either file is there; nothing is ever overwritten.
+    """
+    pair = KeyPair(folder / places.READER_PRIVATE, folder / places.READER_PUBLIC, "")
+    for path in (pair.private, pair.public):
+        if path.exists():
+            raise FileExistsError(f"{path} is there already")
+    key = X25519PrivateKey.generate()
+    public = write_key(READER_PUBLIC, key.public_key().public_bytes_raw())
+    private = write_key(READER_PRIVATE, key.private_bytes_raw())
+    made = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _create(
+        pair.private, f"# made {made}; opens what is sealed for the public key below\n# {public}\n{private}\n", 0o600
+    )
+    _create(pair.public, f"# made {made}\n{public}\n", 0o644)
+    return KeyPair(pair.private, pair.public, public)
+
+
+def load_private(path: Path) -> list[ReaderKey]:
+    """The private keys in a file; KeyFileError says what is wrong with it, OSError when it cannot be read."""
+    with path.open("rb") as file:
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise KeyFileError(f"{path}: larger than a key file can be ({MAX_FILE_BYTES} bytes)")
+    return [ReaderKey(raw) for raw in read_keys(data.decode("utf-8", "replace"), READER_PRIVATE, str(path))]
+
+
+def _create(path: Path, text: str, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fchmod(descriptor, mode)  # a umask may have taken the public half from others
+        os.fsync(descriptor)

@@ -1,0 +1,110 @@
+"""The last ledger of each instance of an archive, and how it is printed. Needs no key: headers are in clear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from collector.archive.layout import Header, ObjectError
+from collector.reading.archive import Entry
+from collector.reading.lines import printable, rfc3339
+from collector.reading.objects import read_header
+from collector.reading.scan import Report
+
+
+def last_headers(entries: Sequence[Entry], report: Report, instances: frozenset[str] = frozenset()) -> list[Header]:
+    """The newest readable header of each instance, or of those named, by sequence; the rest is reported."""
+    newest: dict[str, Header] = {}
+    for entry in sorted(entries, key=_sequence, reverse=True):
+        if not entry.may_be_of(instances) or (entry.name is not None and entry.name.instance in newest):
+            continue
+        try:
+            with entry.open() as stream:
+                header = read_header(stream)
+        except ObjectError as error:
+            report(f"{entry.path}: {error}")
+        except OSError as error:
+            report(f"{entry.path}: {error.strerror or error}")
+        else:
+            known = newest.get(header.instance)
+            if instances and header.instance not in instances:
+                continue
+            if known is None or header.sequence > known.sequence:
+                newest[header.instance] = header
+    return sorted(newest.values(), key=lambda header: header.instance)
+
+
+def render_ledger(header: Header) -> Iterator[str]:
+    """The ledger of a header as lines of text."""
+    ledger = header.ledger
+    kind = "final ledger" if ledger.get("final") else "ledger"
+    host = printable(header.host)
+    yield f"{kind} of {host} (instance {header.instance}), object {header.sequence}, {rfc3339(header.sealed_ns)}"
+    workers = ledger.get("workers")
+    for number, worker in sorted(workers.items()) if isinstance(workers, Mapping) else ():
+        if isinstance(worker, Mapping):
+            yield from _worker_lines(_text(number), worker)
+    rest = {name: value for name, value in ledger.items() if isinstance(value, int) and not isinstance(value, bool)}
+    yield "  " + ", ".join(f"{printable(name)} {value}" for name, value in rest.items())
+
+
+def ledger_record(header: Header) -> dict[str, Any]:
+    """The ledger of a header as a JSON-able map."""
+    return {
+        "host": header.host,
+        "instance": header.instance,
+        "sequence": header.sequence,
+        "sealed": rfc3339(header.sealed_ns),
+        "clock": dict(header.clock),
+        "ledger": dict(header.ledger),
+    }
+
+
+def _sequence(entry: Entry) -> int:
+    return -1 if entry.name is None else entry.name.sequence
+
+
+def _worker_lines(number: str, worker: Mapping[str, Any]) -> Iterator[str]:
+    packets = worker.get("packets")
+    statements = worker.get("statements")
+    if isinstance(packets, Mapping):
+        taken = packets.get("taken")
+        kinds = [(name, value) for name, value in taken.items() if value] if isinstance(taken, Mapping) else []
+        terms = [("dropped by the kernel", packets.get("dropped")), *kinds]
+        terms += [
+            (name, packets.get(key)) for name, key in (("lost", "lost"), ("held", "held"), ("in ring", "in_ring"))
+        ]
+        yield f"  worker {number}: packets passed {_text(packets.get('passed'))} = {_sum(terms)}"
+    if isinstance(statements, Mapping):
+        terms = [(name, statements.get(name)) for name in ("shipped", "filtered", "lost", "evicted", "held")]
+        yield f"  worker {number}: statements decoded {_text(statements.get('decoded'))} = {_sum(terms)}"
+    encrypted = worker.get("encrypted")
+    if isinstance(encrypted, Mapping) and encrypted.get("connections"):
+        names = (("connections", "connections"), ("bytes", "bytes of clients"), ("answer_bytes", "bytes of servers"))
+        counts = ", ".join(f"{_text(encrypted.get(key))} {name}" for key, name in names)
+        yield f"  worker {number}: not seen for TLS: {counts}"
+    interfaces = worker.get("interfaces")
+    if isinstance(interfaces, Mapping) and interfaces:
+        parts = [
+            f"{_text(name)} {_text(counts.get('in'))} in {_text(counts.get('out'))} out"
+            for name, counts in interfaces.items()
+            if isinstance(counts, Mapping)
+        ]
+        yield f"  worker {number}: packets by interface: {', '.join(parts)}"
+    if worker.get("captures_lost"):
+        yield (
+            f"  worker {number}: {_text(worker['captures_lost'])} capture processes ended without their last figures:"
+            " what passed in the second before is in no sum"
+        )
+    faults = worker.get("faults")
+    for fault in faults if isinstance(faults, list) else ():
+        yield f"  worker {number}: does not balance: {_text(fault)}"
+
+
+def _sum(terms: Iterable[tuple[object, object]]) -> str:
+    return " + ".join(f"{_text(name)} {_text(value)}" for name, value in terms)
+
+
+def _text(value: object) -> str:
+    """As text that is safe to print: a header is signed, but by anyone."""
+    return printable(str(value))

@@ -1,0 +1,25 @@
+"""Who signed what is read. A host's name is in clear and anyone can write it; what proves an origin is the instance."""
+
+from __future__ import annotations
+
+from collector.archive.layout import Header
+
+
+class Signers:
+    """The instances that objects of each host were signed by."""
+
+    def __init__(self) -> None:
+        self._instances: dict[str, list[str]] = {}
+
+    def note(self, header: Header) -> str | None:
+        """A line for the first object of each further instance of a host; None for all others."""
+        known = self._instances.setdefault(header.host, [])
+        if header.instance in known:
+            return None
+        known.append(header.instance)
+        if len(known) == 1:
+            return None
+        return (
+            f"more than one instance has signed as host {header.host}: {', '.join(known)}; a host that was set up anew"
+            " has a new one, and so has whoever takes its name: see --instance"
+        )

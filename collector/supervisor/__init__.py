@@ -1,0 +1,1 @@
+"""Starts querytap's processes, starts them again when they end, and stops them in order."""

@@ -1,0 +1,81 @@
+"""Network namespaces of a test's own: a loopback carries the test's traffic, and a capture sees nothing else.
+
+Root makes just the network namespace. Anyone else makes a user namespace with it, in which they are root; AF_PACKET
+works in both.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Self
+
+from tests.support import processes
+
+
+class Namespace:
+    """A network namespace with its loopback up, which lasts as long as the process that holds it.
+
+    As a context manager it ends the holder. Processes that still run in it then are the business of who started them.
+    *beside*: one whose interfaces can be moved here, as the same user namespace owns both.
+    """
+
+    def __init__(self, beside: Namespace | None = None) -> None:
+        flags = ["--net"] if os.geteuid() == 0 or beside else ["--user", "--map-root-user", "--net"]
+        command = ["unshare", *flags, "--", "sh", "-c", "ip link set lo up && echo ready && exec cat"]
+        self._holder = subprocess.Popen(
+            beside.command(command) if beside else command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin"},
+        )
+        assert self._holder.stdout is not None
+        if self._holder.stdout.readline() != b"ready\n":
+            self.close()
+            raise RuntimeError("no network namespace: are unprivileged user namespaces switched off on this host?")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        """A process in it, for as long as it lasts."""
+        return self._holder.pid
+
+    def close(self) -> None:
+        """End the holder; it ends by itself too when this process does, for its standard input closes."""
+        for pipe in (self._holder.stdin, self._holder.stdout):
+            assert pipe is not None
+            pipe.close()
+        processes.stop(self._holder, 5)
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """The command line that runs *command* in here; the process keeps its number, so signals reach it directly."""
+        flags = [f"--net=/proc/{self._holder.pid}/ns/net"]
+        if os.geteuid() != 0:
+            flags += [f"--user=/proc/{self._holder.pid}/ns/user", "--preserve-credentials"]
+        return ["nsenter", *flags, "--", *command]
+
+    def start(
+        self, command: Sequence[str], output: IO[bytes] | Path | None = None, stdin: int = subprocess.DEVNULL
+    ) -> subprocess.Popen[bytes]:
+        """Start a process in here, with both its outputs appended to *output* (None: kept as this process's own)."""
+        if isinstance(output, Path):
+            with output.open("ab") as file:
+                return self.start(command, file, stdin)
+        return subprocess.Popen(
+            self.command(command),
+            stdin=stdin,
+            stdout=output,
+            stderr=subprocess.STDOUT if output is not None else None,
+            env=processes.environment(),
+        )
+
+    def run(self, command: Sequence[str], timeout_s: float = 120) -> subprocess.CompletedProcess[bytes]:
+        """Run a command in here to its end; its output is part of the error when it fails."""
+        return processes.run(self.command(command), timeout_s)

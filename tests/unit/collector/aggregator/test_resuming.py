@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from collector.aggregator.ledger import Ledger
+from collector.aggregator.resuming import Objects, keep, resume, supervisor
+from collector.aggregator.store import Evicted
+from tests.unit.collector.aggregator.making import head
+
+
+class Shelf:
+    """A store that knows only whether it has things."""
+
+    place = "shelf"
+
+    def __init__(self, *, there: bool | None) -> None:
+        self._there = there
+
+    def has(self, name: str) -> bool | None:  # noqa: ARG002
+        return self._there
+
+    def put(self, name: str, data: bytes) -> None:
+        raise NotImplementedError
+
+    def make_room(self, incoming: int) -> Iterator[Evicted]:
+        raise NotImplementedError
+
+    def size_bytes(self) -> int | None:
+        return None
+
+
+def kept(*, final: bool = False, under: str = "parent") -> dict[str, Any]:
+    ledger = Ledger(1)
+    ledger.take_block(head(statements=5, after={"statements_packed": 5, "statements_decoded": 5}))
+    values = keep(
+        under=under,
+        run="r",
+        name="n",
+        statements={0: 5},
+        ledger=ledger,
+        objects=Objects(stored=3, discarded=2, evicted=1),
+        final=final,
+    )
+    made: dict[str, Any] = json.loads(json.dumps(values))
+    return made
+
+
+@pytest.mark.parametrize("there", [True, None])
+def test_a_run_goes_on_with_its_object_counted_as_stored(there: bool | None) -> None:
+    ledger = Ledger(1)
+    resumed = resume(kept(), "parent", ledger, Shelf(there=there))
+    assert resumed is not None
+    assert (resumed.run, resumed.objects) == ("r", Objects(stored=4, discarded=2, evicted=1))
+    assert (ledger.view()[0].shipped, ledger.view()[0].lost) == (5, 0)
+
+
+def test_an_object_that_never_got_to_the_store_is_counted_as_lost() -> None:
+    ledger = Ledger(1)
+    resumed = resume(kept(), "parent", ledger, Shelf(there=False))
+    assert resumed is not None
+    assert resumed.objects == Objects(stored=3, discarded=3, evicted=1)
+    assert (ledger.view()[0].shipped, ledger.view()[0].lost) == (0, 5)
+
+
+@pytest.mark.parametrize(
+    "values", [{}, kept(final=True), kept(under="another"), {**kept(), "ledger": {}}, {**kept(), "objects": {"x": 1}}]
+)
+def test_another_run_or_what_is_not_readable_begins_anew(values: dict[str, Any]) -> None:
+    ledger = Ledger(1)
+    assert resume(values, "parent", ledger, Shelf(there=True)) is None
+    assert ledger.view()[0].decoded == 0
+
+
+def test_without_a_name_for_the_supervisor_nothing_goes_on() -> None:
+    assert resume(kept(under=""), "", Ledger(1), Shelf(there=True)) is None
+
+
+def test_the_supervisor_has_one_name() -> None:
+    assert supervisor() == supervisor() != ""

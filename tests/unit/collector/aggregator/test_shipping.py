@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from collector.aggregator.batches import Batch, ClosedBatch, Limits
+from collector.aggregator.chain import Chain, open_chain
+from collector.aggregator.ledger import Ledger
+from collector.aggregator.resuming import Objects
+from collector.aggregator.shipping import MOST_WAITING, RETRY_NS, Origin, Shipper
+from collector.aggregator.store import Evicted, LocalFolder, Store, TransportError
+from collector.archive.layout import Header
+from collector.archive.names import read_name
+from collector.reading.objects import read_header
+from tests.unit.collector.aggregator.making import (
+    PUBLIC_KEY,
+    READER_PUBLIC_RAW,
+    SECOND,
+    SIGNING_KEY,
+    START_NS,
+    head,
+    head_bytes,
+    header,
+)
+
+INSTANCE = header().instance
+
+
+class MoodyStore:
+    """Keeps objects in memory, and refuses while told to."""
+
+    place = "memory"
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.refusal: TransportError | None = None
+        self.to_evict: list[Evicted] = []
+
+    def put(self, name: str, data: bytes) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+        assert name not in self.objects
+        self.objects[name] = data
+
+    def has(self, name: str) -> bool:
+        return name in self.objects
+
+    def make_room(self, incoming: int) -> Iterator[Evicted]:  # noqa: ARG002
+        while self.to_evict:
+            yield self.to_evict.pop()
+
+    def size_bytes(self) -> int:
+        return sum(map(len, self.objects.values()))
+
+    def headers(self) -> list[Header]:
+        return [read_header(io.BytesIO(self.objects[name])) for name in sorted(self.objects)]
+
+
+def chain(tmp_path: Path, store: Store) -> Chain:
+    return open_chain(tmp_path / "chain.json", INSTANCE, store)
+
+
+def shipper(tmp_path: Path, store: Store, ledger: Ledger) -> Shipper:
+    origin = Origin(
+        instance=INSTANCE,
+        public_key=PUBLIC_KEY,
+        host="db1",
+        boot="b",
+        run="this run",
+        under="",
+        software="querytap test",
+    )
+    return Shipper(
+        origin=origin,
+        key=SIGNING_KEY,
+        recipients=[READER_PUBLIC_RAW],
+        store=store,
+        chain=chain(tmp_path, store),
+        ledger=ledger,
+        clock=lambda: {"synchronised": None},
+        objects=Objects(),
+    )
+
+
+def batch(ledger: Ledger, sequence: int, statements: int = 5) -> ClosedBatch:
+    fields = {
+        "sequence": sequence,
+        "statements": statements,
+        "first_ns": START_NS + sequence * SECOND,
+        "last_ns": START_NS + sequence * SECOND,
+        "before": {"statements_packed": sequence * statements, "statements_decoded": sequence * statements},
+        "after": {"statements_packed": (sequence + 1) * statements, "statements_decoded": (sequence + 1) * statements},
+    }
+    gathered = Batch(Limits(1 << 20, SECOND), 1, 0)
+    assert ledger.take_block(head(**fields))
+    gathered.add(head(**fields), head_bytes(**fields), b"", 0)
+    return gathered.close(0, START_NS)
+
+
+def test_objects_are_linked_by_the_hash_of_the_one_before(tmp_path: Path) -> None:
+    store, ledger = MoodyStore(), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    for sequence in range(3):
+        ships.ship(batch(ledger, sequence), final=sequence == 2, now_ns=0, realtime_ns=START_NS)
+    first, second, third = store.headers()
+    names = sorted(store.objects)
+    assert [header.sequence for header in (first, second, third)] == [1, 2, 3]
+    assert first.previous == bytes(32)
+    assert third.previous == hashlib.sha256(store.objects[names[1]]).digest()
+    assert second.previous == hashlib.sha256(store.objects[names[0]]).digest()
+    assert [header.ledger["final"] for header in (first, second, third)] == [False, False, True]
+
+
+def test_the_name_of_an_object_tells_what_its_header_says(tmp_path: Path) -> None:
+    store, ledger = MoodyStore(), Ledger(1)
+    shipper(tmp_path, store, ledger).ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    ((path, data),) = store.objects.items()
+    name = read_name(path)
+    (header_read,) = store.headers()
+    assert name is not None
+    assert (name.instance, name.sequence) == (header_read.instance, header_read.sequence)
+    assert (name.first_ns, name.last_ns) == (header_read.first_ns, header_read.last_ns)
+    assert name.hash_start == hashlib.sha256(data).hexdigest()[:16]
+
+
+def test_the_chain_goes_on_over_a_restart(tmp_path: Path) -> None:
+    store = MoodyStore()
+    for sequence in range(2):
+        ledger = Ledger(1)
+        shipper(tmp_path, store, ledger).ship(batch(ledger, sequence), final=True, now_ns=0, realtime_ns=START_NS)
+    first, second = store.headers()
+    assert second.sequence == 2
+    assert second.previous == hashlib.sha256(store.objects[min(store.objects)]).digest()
+    assert first.run == second.run
+
+
+def test_the_ledger_in_an_object_counts_its_own_statements_as_shipped(tmp_path: Path) -> None:
+    store, ledger = MoodyStore(), Ledger(1)
+    shipper(tmp_path, store, ledger).ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    (header_read,) = store.headers()
+    assert header_read.ledger["workers"]["0"]["statements"]["shipped"] == 5
+    assert header_read.counts["workers"] == {"0": 5}
+    assert ledger.view()[0].shipped == 5
+
+
+def test_what_a_store_refuses_waits_and_goes_in_order(tmp_path: Path) -> None:
+    store, ledger = MoodyStore(), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    store.refusal = TransportError("disk full", retry=True)
+    for sequence in range(MOST_WAITING):
+        assert not ships.full
+        ships.ship(batch(ledger, sequence), final=False, now_ns=0, realtime_ns=START_NS)
+    assert (ships.full, ships.objects.stored, ships.trouble) == (True, 0, "disk full")
+    assert ships.retry_at_ns() == RETRY_NS
+    assert ledger.view()[0].held == 5 * MOST_WAITING
+    store.refusal = None
+    ships.push(RETRY_NS)
+    assert [header.sequence for header in store.headers()] == list(range(1, MOST_WAITING + 1))
+    assert (ships.waiting, ships.trouble, ships.retry_at_ns()) == (0, "", None)
+    assert [header.ledger["workers"]["0"]["statements"]["held"] for header in store.headers()] == [0] * MOST_WAITING
+
+
+def test_what_is_given_up_is_lost_in_the_ledger_and_missing_in_the_chain(tmp_path: Path) -> None:
+    store, ledger = MoodyStore(), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    store.refusal = TransportError("disk full", retry=True)
+    ships.ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    ships.give_up()
+    store.refusal = None
+    ships.ship(batch(ledger, 1), final=False, now_ns=0, realtime_ns=START_NS)
+    assert ships.objects.discarded == 1
+    assert ledger.view()[0].lost == 5
+    (header_read,) = store.headers()
+    assert header_read.sequence == 2
+    assert ledger.balanced()
+
+
+def test_an_object_that_can_never_be_stored_does_not_stop_the_next(tmp_path: Path) -> None:
+    store, ledger = MoodyStore(), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    store.refusal = TransportError("read-only", retry=False)
+    ships.ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    assert (ships.waiting, ships.objects.discarded) == (0, 1)
+
+
+def test_statements_of_an_evicted_object_move_from_shipped_to_evicted(tmp_path: Path) -> None:
+    store, ledger = MoodyStore(), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    ships.ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    store.to_evict = [Evicted("x", 1, store.headers()[0])]
+    ships.ship(batch(ledger, 1), final=False, now_ns=0, realtime_ns=START_NS)
+    view = ledger.view()[0]
+    assert (ships.objects.evicted, view.evicted, view.shipped, view.decoded) == (1, 5, 5, 10)
+
+
+def test_a_crash_before_the_object_is_written_leaves_a_gap_not_a_second_object_of_one_number(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path / "archive", 1 << 30, 0)
+    store, ledger = MoodyStore(), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    store.refusal = TransportError("crash", retry=True)
+    ships.ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    assert chain(tmp_path, folder).link.sequence == 1

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from collector.config.option import Kind, Option
+from collector.config.schema import OPTIONS, RULES, SECTIONS, Config, Rule
+
+_BY_KEY = pytest.mark.parametrize("option", OPTIONS.values(), ids=OPTIONS.keys())
+
+
+@_BY_KEY
+def test_every_default_and_example_is_within_its_bounds(option: Option) -> None:
+    assert option.check.problem(option.default) is None
+    assert option.example is None or option.check.problem(option.example) is None
+
+
+@_BY_KEY
+def test_every_option_opens_with_a_sentence_and_has_bounds(option: Option) -> None:
+    assert option.meaning[0].isupper()
+    assert option.meaning.endswith(".")
+    assert option.check.bounds
+
+
+@_BY_KEY
+def test_an_option_with_a_unit_in_its_name_declares_that_unit(option: Option) -> None:
+    units = {"mib": "MiB", "kib": "KiB", "ms": "ms", "s": "s", "percent": "%"}
+    suffix = option.name.rpartition("_")[2]
+    if suffix in units:
+        assert option.unit.split()[0] == units[suffix]
+
+
+@_BY_KEY
+def test_an_option_whose_default_shows_no_shape_has_an_example(option: Option) -> None:
+    assert (option.example is not None) == (option.default in ((), ""))
+
+
+def test_the_defaults_keep_every_rule() -> None:
+    assert [rule.text for rule in RULES if not rule.holds(Config())] == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.keys[0] for rule in RULES])
+def test_a_rule_is_about_declared_options_and_names_them(rule: Rule) -> None:
+    for key in rule.keys:
+        assert key in OPTIONS
+        assert key in rule.text
+
+
+def test_a_worker_socket_below_the_longest_run_path_fits_a_unix_address() -> None:
+    check = OPTIONS["paths.run"].check
+    longest = max(length for length in range(2, 200) if check.problem("/" + "r" * (length - 1)) is None)
+    assert longest + len("/worker-63/blocks.sock") + 1 == 108  # sun_path and its end, unix(7)
+
+
+def test_every_section_is_a_field_of_the_configuration_and_has_a_meaning() -> None:
+    for section, owner in SECTIONS.items():
+        assert isinstance(getattr(Config(), section), owner)
+        assert owner.__doc__
+
+
+def test_only_numbers_that_may_be_fractions_are_declared_as_such() -> None:
+    assert [key for key, option in OPTIONS.items() if option.kind is Kind.NUMBER] == [
+        "batch.max_age_s",
+        "budget.cpu_percent",
+    ]

@@ -1,0 +1,1 @@
+"""The MySQL client/server protocol seen from outside: bytes in, events out."""

@@ -1,0 +1,1 @@
+"""SQL text: its shape without its literals."""
