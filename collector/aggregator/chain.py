@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from typing import Any, Final
 
 from collector.aggregator.durable import replace_file
 from collector.aggregator.store import LocalFolder, Store
-from collector.archive.layout import HASH_BYTES
+from collector.archive.hashes import object_hash
+from collector.archive.layout import HASH_BYTES, ObjectError
 from collector.archive.names import read_name
 
 FIRST: Final = bytes(HASH_BYTES)
@@ -73,4 +73,7 @@ def _found(instance: str, store: Store) -> Link:
     name = read_name("/".join(newest.parts[-3:])) if newest else None
     if newest is None or name is None:
         return Link(0, FIRST)
-    return Link(name.sequence, hashlib.sha256(newest.read_bytes()).digest())
+    try:
+        return Link(name.sequence, object_hash(newest.read_bytes()))
+    except ObjectError:
+        return Link(name.sequence, FIRST)  # that it is damaged is seen by its readers

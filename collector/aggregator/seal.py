@@ -6,14 +6,11 @@ import dataclasses
 import hashlib
 import secrets
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
-from collector.archive.keyfile import identity
+from collector.archive.hashes import content_key_hash, head_hash
 from collector.archive.layout import (
     END_SIGNATURE,
     HEADER_SIGNATURE,
@@ -21,18 +18,14 @@ from collector.archive.layout import (
     KIND_CONTINUES,
     KIND_FOLLOWS,
     MAX_FRAME_BYTES,
-    STANZA_HPKE_X25519,
-    STANZA_INFO,
     TAG_BYTES,
     Header,
-    Stanza,
     nonce,
     pack_header,
     pack_prefix,
     pack_stanza,
 )
-
-_SUITE: Final = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+from collector.archive.stanzas import wrap
 
 
 def seal(
@@ -43,24 +36,25 @@ def seal(
 ) -> bytes:
     """The whole object: *groups* are (kind, zstd frame), the summary first; *recipients* are raw X25519 public keys.
 
-    The header's `frames` is filled in here. A fresh content key is made and forgotten.
+    The header's `frames` and `content_key_hash` are filled in here. A fresh content key is made and forgotten.
     """
     plaintexts = [plaintext for kind, group in groups for plaintext in split(kind, group)]
     lengths = tuple(len(plaintext) + TAG_BYTES for plaintext in plaintexts)
-    packed = pack_header(dataclasses.replace(header, frames=lengths))
-    head = pack_prefix(len(recipients), len(packed)) + packed
     content_key = secrets.token_bytes(KEY_BYTES)
-    stanzas = b"".join(pack_stanza(wrap(content_key, recipient, head)) for recipient in recipients)
-    header_hash = hashlib.sha256(head + stanzas).digest()
+    packed = pack_header(
+        dataclasses.replace(header, frames=lengths, content_key_hash=content_key_hash(content_key)),
+    )
+    bound = head_hash(packed)
+    stanzas = [pack_stanza(wrap(content_key, recipient, bound)) for recipient in recipients]
     cipher = AESGCM(content_key)
     running = hashlib.sha256()
-    parts = [head, stanzas, key.sign(HEADER_SIGNATURE + header_hash)]
+    parts = [pack_prefix(len(stanzas), len(packed)), packed, *stanzas, key.sign(HEADER_SIGNATURE + bound)]
     last = len(plaintexts) - 1
     for number, plaintext in enumerate(plaintexts):
-        frame = cipher.encrypt(nonce(number, last=number == last), plaintext, header_hash)
+        frame = cipher.encrypt(nonce(number, last=number == last), plaintext, bound)
         running.update(frame)
         parts.append(frame)
-    parts.append(key.sign(END_SIGNATURE + header_hash + running.digest()))
+    parts.append(key.sign(END_SIGNATURE + bound + running.digest()))
     return b"".join(parts)
 
 
@@ -73,10 +67,3 @@ def split(kind: int, group: bytes) -> list[bytes]:
         bytes([kind | (KIND_FOLLOWS if number else 0) | (KIND_CONTINUES if number < last else 0)]) + piece
         for number, piece in enumerate(pieces)
     ]
-
-
-def wrap(content_key: bytes, recipient: bytes, head: bytes) -> Stanza:
-    """The content key for one recipient, bound to the prefix and header it stands under."""
-    info = STANZA_INFO + hashlib.sha256(head).digest()
-    body = _SUITE.encrypt(content_key, X25519PublicKey.from_public_bytes(recipient), info)
-    return Stanza(STANZA_HPKE_X25519, identity(recipient), body)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,8 @@ from collector.aggregator.ledger import Ledger
 from collector.aggregator.resuming import Objects, keep
 from collector.aggregator.seal import seal
 from collector.aggregator.store import Evicted, Store, TransportError, write_worker_counts
-from collector.archive.layout import Header
+from collector.archive.hashes import object_hash
+from collector.archive.layout import HASH_BYTES, Header
 from collector.archive.names import ObjectName, write_name
 
 MOST_WAITING: Final = 4
@@ -102,9 +102,9 @@ class Shipper:
         """Seal *batch* and try to store it, after those that wait."""
         header = self._header(batch, final=final, realtime_ns=realtime_ns)
         data = seal(header, batch.groups, self._recipients, self._key)
-        digest = hashlib.sha256(data)
-        name = ObjectName(header.instance, header.first_ns, header.last_ns, header.sequence, digest.hexdigest()[:16])
-        self._link = Link(header.sequence, digest.digest())
+        digest = object_hash(data)
+        name = ObjectName(header.instance, header.first_ns, header.last_ns, header.sequence, digest.hex()[:16])
+        self._link = Link(header.sequence, digest)
         self._waiting.append(_Sealed(write_name(name), data, batch.statements, self._link, final))
         self.push(now_ns)
 
@@ -191,6 +191,7 @@ class Shipper:
             },
             ledger=self._ledger_map(sealing, final=final),
             software=self._origin.software,
+            content_key_hash=bytes(HASH_BYTES),
             frames=(),
         )
 

@@ -79,7 +79,7 @@ class Header:
     """Changes with each start of the supervisor; a ledger counts within it."""
     sequence: int
     previous: bytes
-    """SHA-256 of the whole object before this one; zeros in an instance's first."""
+    """Hash of the object before this one, see hashes.object_hash; zeros in an instance's first."""
     first_ns: int
     """Start of the time span: no statement inside is older. Nanoseconds since 1970, as the kernel stamped them."""
     last_ns: int
@@ -88,6 +88,8 @@ class Header:
     counts: Mapping[str, Any]
     ledger: Mapping[str, Any]
     software: str
+    content_key_hash: bytes
+    """Of the key that opens the frames: no other than the one it was signed with can."""
     frames: tuple[int, ...]
     """Length of each sealed frame, tag included."""
 
@@ -102,7 +104,7 @@ class Stanza:
 
 
 def pack_prefix(stanzas: int, header_bytes: int) -> bytes:
-    """The 16 bytes an object begins with."""
+    """The 16 bytes an object begins with; what is hashed has 0 stanzas there."""
     return PREFIX.pack(MAGIC, FORMAT_VERSION, stanzas, header_bytes)
 
 
@@ -217,5 +219,6 @@ _CHECKS: Final = {
     "counts": _is_map,
     "ledger": _is_map,
     "software": _is_text,
+    "content_key_hash": _is_hash,
     "frames": _is_directory,
 }

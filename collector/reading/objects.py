@@ -11,8 +11,8 @@ import zstandard
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
+from collector.archive.hashes import content_key_hash, head_hash
 from collector.archive.keyfile import identity
 from collector.archive.layout import (
     END_SIGNATURE,
@@ -28,7 +28,6 @@ from collector.archive.layout import (
     SIGNATURE_BYTES,
     STANZA,
     STANZA_HPKE_X25519,
-    STANZA_INFO,
     Header,
     ObjectError,
     Stanza,
@@ -37,13 +36,13 @@ from collector.archive.layout import (
     unpack_prefix,
     unpack_stanza_head,
 )
+from collector.archive.stanzas import unwrap
 from collector.reading.keys import ReaderKey
 
 __all__ = ["KIND_BLOCKS", "KIND_SUMMARY", "Content", "ObjectError", "SealedObject", "open_object", "read_header"]
 
 Report = Callable[[str], None]
 
-_SUITE: Final = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 _KINDS: Final = {KIND_SUMMARY, KIND_BLOCKS}
 
 
@@ -62,10 +61,8 @@ class _Clear:
 
     header: Header
     stanzas: tuple[Stanza, ...]
-    head_hash: bytes
-    """Of prefix and header: what stanzas are bound to."""
-    header_hash: bytes
-    """Of prefix, header and stanzas: what frames and signatures are bound to."""
+    bound: bytes
+    """Its head hash: what stanzas, frames and signatures are bound to."""
 
 
 class SealedObject:
@@ -78,8 +75,13 @@ class SealedObject:
     def __init__(self, stream: BinaryIO, clear: _Clear, content_key: bytes) -> None:
         self.header = clear.header
         self._stream = stream
-        self._header_hash = clear.header_hash
+        self._bound = clear.bound
+        self._content_key = content_key
         self._cipher = AESGCM(content_key)
+
+    def secret(self) -> tuple[bytes, bytes]:
+        """Head hash and content key: what a stanza for another recipient is made of."""
+        return self._bound, self._content_key
 
     def contents(self, report: Report) -> Iterator[Content]:
         """Decrypt and decompress, frame after frame; OSError when the stream cannot be read."""
@@ -107,7 +109,7 @@ class SealedObject:
     def _decrypt(self, number: int, sealed: bytes) -> bytes | None:
         last = number == len(self.header.frames) - 1
         try:
-            return self._cipher.decrypt(nonce(number, last=last), sealed, self._header_hash)
+            return self._cipher.decrypt(nonce(number, last=last), sealed, self._bound)
         except InvalidTag:
             return None
 
@@ -115,7 +117,7 @@ class SealedObject:
         signature = self._stream.read(SIGNATURE_BYTES)
         if len(signature) < SIGNATURE_BYTES:
             report("truncated in its end signature")
-        elif not damaged and not _verified(self.header, END_SIGNATURE + self._header_hash + frames_hash, signature):
+        elif not damaged and not _verified(self.header, END_SIGNATURE + self._bound + frames_hash, signature):
             report("its end signature does not fit")
         elif self._stream.read(1):
             report("bytes follow its end")
@@ -210,8 +212,6 @@ def _read_clear(stream: BinaryIO) -> _Clear:
     packed = stream.read(header_bytes)
     if len(packed) < header_bytes:
         raise ObjectError("truncated in its header")
-    head = hashlib.sha256(prefix + packed)
-    head_hash = head.digest()
     stanzas = []
     for _ in range(stanza_count):
         stanza_head = stream.read(STANZA.size)
@@ -219,7 +219,6 @@ def _read_clear(stream: BinaryIO) -> _Clear:
         body = stream.read(length)
         if len(body) < length:
             raise ObjectError("truncated in its stanzas")
-        head.update(stanza_head + body)
         stanzas.append(Stanza(kind, recipient, body))
     signature = stream.read(SIGNATURE_BYTES)
     if len(signature) < SIGNATURE_BYTES:
@@ -227,25 +226,24 @@ def _read_clear(stream: BinaryIO) -> _Clear:
     header = unpack_header(packed)
     if identity(header.public_key).hex() != header.instance:
         raise ObjectError("its header is damaged or forged: the instance is not that of its key")
-    if not _verified(header, HEADER_SIGNATURE + head.digest(), signature):
+    bound = head_hash(packed)
+    if not _verified(header, HEADER_SIGNATURE + bound, signature):
         raise ObjectError("its header is damaged, swapped or forged: the header signature does not fit")
-    return _Clear(header, tuple(stanzas), head_hash, head.digest())
+    return _Clear(header, tuple(stanzas), bound)
 
 
 def _unwrap(clear: _Clear, keys: Sequence[ReaderKey]) -> bytes:
-    info = STANZA_INFO + clear.head_hash
     for stanza in clear.stanzas:
         if stanza.kind != STANZA_HPKE_X25519:
             continue
         for key in keys:
             if key.recipient != stanza.recipient:
                 continue
-            try:
-                content_key = _SUITE.decrypt(stanza.body, key.private, info)
-            except (InvalidTag, ValueError) as error:
-                raise ObjectError("its stanza for this key does not open: sealed wrongly or forged") from error
+            content_key = unwrap(stanza, key.private, clear.bound)
             if len(content_key) != KEY_BYTES:
                 raise ObjectError(f"its content key has {len(content_key)} bytes instead of {KEY_BYTES}")
+            if content_key_hash(content_key) != clear.header.content_key_hash:
+                raise ObjectError("its stanza for this key has another content key than was signed: forged")
             return content_key
     sealed_for = ", ".join(stanza.recipient.hex()[:8] for stanza in clear.stanzas)
     given = ", ".join(key.recipient.hex()[:8] for key in keys)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import io
 import secrets
 from typing import Any, Final
@@ -11,9 +10,10 @@ from typing import Any, Final
 import zstandard
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from collector.aggregator.seal import wrap
 from collector.archive import layout
+from collector.archive.hashes import content_key_hash, head_hash
 from collector.archive.packing import pack
+from collector.archive.stanzas import wrap
 from collector.reading.keys import ReaderKey
 from collector.reading.objects import ObjectError, open_object
 from tests.fuzz.script import Script, damaged
@@ -54,7 +54,8 @@ def _plaintext(script: Script) -> bytes:
 def _forged(script: Script, shape: int) -> bytes:
     """An object that whoever knows the public key of a reader could have sealed."""
     plaintexts = [_plaintext(script) for _ in range(1 + (shape >> 2 & 3))]
-    made = header(frames=tuple(len(one) + layout.TAG_BYTES for one in plaintexts))
+    lengths = tuple(len(one) + layout.TAG_BYTES for one in plaintexts)
+    made = header(frames=lengths, content_key_hash=content_key_hash(_CONTENT_KEY))
     if shape & 16:
         fields: dict[str, Any] = {name: getattr(made, name) for name in _FIELDS}
         fields["frames"] = b"".join(length.to_bytes(4, "little") for length in made.frames)
@@ -63,18 +64,23 @@ def _forged(script: Script, shape: int) -> bytes:
     else:
         packed = layout.pack_header(made)
     packed = damaged(script, packed) if shape & 32 else packed
-    head = layout.pack_prefix(1, len(packed)) + packed
-    stanza = wrap(_CONTENT_KEY, READER_PUBLIC_RAW, head)
-    stanza_bytes = layout.pack_stanza(stanza)
-    header_hash = hashlib.sha256(head + stanza_bytes).digest()
+    bound = head_hash(packed)
+    stanza = layout.pack_stanza(wrap(_CONTENT_KEY, READER_PUBLIC_RAW, bound))
     cipher = AESGCM(_CONTENT_KEY)
     last = len(plaintexts) - 1
     frames = [
-        cipher.encrypt(layout.nonce(number, last=number == last), plaintext, header_hash)
+        cipher.encrypt(layout.nonce(number, last=number == last), plaintext, bound)
         for number, plaintext in enumerate(plaintexts)
     ]
-    signature = SIGNING_KEY.sign(layout.HEADER_SIGNATURE + header_hash)
-    return head + stanza_bytes + signature + b"".join(frames) + bytes(layout.SIGNATURE_BYTES)
+    signature = SIGNING_KEY.sign(layout.HEADER_SIGNATURE + bound)
+    return (
+        layout.pack_prefix(1, len(packed))
+        + packed
+        + stanza
+        + signature
+        + b"".join(frames)
+        + bytes(layout.SIGNATURE_BYTES)
+    )
 
 
 def run(data: bytes) -> int:

@@ -42,6 +42,7 @@ def header(**changes: Any) -> Header:  # noqa: ANN401 - fields of a header are o
         counts={"statements": 0, "workers": {}},
         ledger={"final": False, "workers": {}},
         software="querytap test",
+        content_key_hash=bytes(HASH_BYTES),
         frames=(),
     )
     return dataclasses.replace(made, **changes)

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import pytest
 
 from collector.aggregator.chain import FIRST, Link, open_chain
 from collector.aggregator.store import LocalFolder
+from collector.archive.hashes import object_hash
 from collector.archive.names import ObjectName, write_name
+from tests.unit.collector.aggregator.making import header, sealed
 
 INSTANCE = "0123456789abcdef" * 2
 HASH = bytes(range(32))
@@ -37,5 +38,15 @@ def test_a_lost_chain_goes_on_from_the_newest_object(tmp_path: Path, kept: bytes
     if kept is not None:
         (tmp_path / "chain").write_bytes(kept)
     for sequence in (4, 5):
-        store(tmp_path).put(write_name(ObjectName(INSTANCE, sequence, sequence, sequence, "0" * 16)), b"%d" % sequence)
-    assert open_chain(tmp_path / "chain", INSTANCE, store(tmp_path)).link == Link(5, hashlib.sha256(b"5").digest())
+        store(tmp_path).put(name(sequence), sealed([], header(sequence=sequence)))
+    newest = (tmp_path / "archive" / name(5)).read_bytes()
+    assert open_chain(tmp_path / "chain", INSTANCE, store(tmp_path)).link == Link(5, object_hash(newest))
+
+
+def test_behind_an_object_that_cannot_be_read_the_sequence_goes_on(tmp_path: Path) -> None:
+    store(tmp_path).put(name(5), b"damaged")
+    assert open_chain(tmp_path / "chain", INSTANCE, store(tmp_path)).link == Link(5, FIRST)
+
+
+def name(sequence: int) -> str:
+    return write_name(ObjectName(INSTANCE, sequence, sequence, sequence, "0" * 16))

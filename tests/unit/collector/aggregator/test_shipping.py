@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from collector.aggregator.ledger import Ledger
 from collector.aggregator.resuming import Objects
 from collector.aggregator.shipping import MOST_WAITING, RETRY_NS, Origin, Shipper
 from collector.aggregator.store import Evicted, LocalFolder, Store, TransportError
+from collector.archive.hashes import object_hash
 from collector.archive.layout import Header
 from collector.archive.names import read_name
 from collector.reading.objects import read_header
@@ -108,8 +108,8 @@ def test_objects_are_linked_by_the_hash_of_the_one_before(tmp_path: Path) -> Non
     names = sorted(store.objects)
     assert [header.sequence for header in (first, second, third)] == [1, 2, 3]
     assert first.previous == bytes(32)
-    assert third.previous == hashlib.sha256(store.objects[names[1]]).digest()
-    assert second.previous == hashlib.sha256(store.objects[names[0]]).digest()
+    assert third.previous == object_hash(store.objects[names[1]])
+    assert second.previous == object_hash(store.objects[names[0]])
     assert [header.ledger["final"] for header in (first, second, third)] == [False, False, True]
 
 
@@ -122,7 +122,7 @@ def test_the_name_of_an_object_tells_what_its_header_says(tmp_path: Path) -> Non
     assert name is not None
     assert (name.instance, name.sequence) == (header_read.instance, header_read.sequence)
     assert (name.first_ns, name.last_ns) == (header_read.first_ns, header_read.last_ns)
-    assert name.hash_start == hashlib.sha256(data).hexdigest()[:16]
+    assert name.hash_start == object_hash(data).hex()[:16]
 
 
 def test_the_chain_goes_on_over_a_restart(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_the_chain_goes_on_over_a_restart(tmp_path: Path) -> None:
         shipper(tmp_path, store, ledger).ship(batch(ledger, sequence), final=True, now_ns=0, realtime_ns=START_NS)
     first, second = store.headers()
     assert second.sequence == 2
-    assert second.previous == hashlib.sha256(store.objects[min(store.objects)]).digest()
+    assert second.previous == object_hash(store.objects[min(store.objects)])
     assert first.run == second.run
 
 

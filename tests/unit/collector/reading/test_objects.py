@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from collector.aggregator.compress import Compressor
 from collector.aggregator.seal import seal
 from collector.archive import layout
+from collector.archive.hashes import object_hash
 from collector.archive.layout import KIND_BLOCKS, KIND_SUMMARY
+from collector.archive.stanzas import wrap
 from collector.reading.keys import ReaderKey
 from collector.reading.objects import ObjectError, open_object, read_header
 from tests.unit.collector.aggregator.making import (
@@ -41,7 +43,8 @@ def read(data: bytes, key: ReaderKey = KEY) -> tuple[list[bytes], list[str]]:
 
 
 CONTENTS = read(WHOLE)[0]
-FRAMES = open_object(io.BytesIO(WHOLE), [KEY]).header.frames
+HEADER = open_object(io.BytesIO(WHOLE), [KEY]).header
+FRAMES = HEADER.frames
 FIRST_FRAME = len(WHOLE) - layout.SIGNATURE_BYTES - sum(FRAMES)
 
 
@@ -154,7 +157,9 @@ def test_bytes_after_the_end_are_noticed() -> None:
 
 
 def test_the_header_is_read_without_a_key() -> None:
-    assert read_header(io.BytesIO(WHOLE)) == dataclasses.replace(header(), frames=FRAMES)
+    assert read_header(io.BytesIO(WHOLE)) == dataclasses.replace(
+        header(), frames=FRAMES, content_key_hash=HEADER.content_key_hash
+    )
 
 
 def test_a_large_block_that_loses_a_frame_is_lost_alone() -> None:
@@ -206,3 +211,37 @@ def test_a_kind_of_frame_that_is_not_known_is_passed_over() -> None:
     compressor = Compressor(1)
     groups = [(KIND_SUMMARY, compressor.compress(b"s")), (9, b"whatever"), (KIND_BLOCKS, compressor.compress(b"b"))]
     assert read(seal(header(), groups, [READER_PUBLIC_RAW], SIGNING_KEY)) == ([b"s", b"b"], [])
+
+
+def with_stanzas(data: bytes, *stanzas: layout.Stanza) -> bytes:
+    """*data* with other stanzas than it was sealed with, and nothing else changed."""
+    header_bytes = layout.unpack_prefix(data[: layout.PREFIX.size])[1]
+    end = layout.PREFIX.size + header_bytes
+    sealed_with = len(layout.pack_stanza(wrap(bytes(32), READER_PUBLIC_RAW, bytes(32))))
+    packed = b"".join(map(layout.pack_stanza, stanzas))
+    return (
+        layout.pack_prefix(len(stanzas), header_bytes)
+        + data[layout.PREFIX.size : end]
+        + packed
+        + data[end + sealed_with :]
+    )
+
+
+def test_another_recipient_needs_another_stanza_and_no_other_signature() -> None:
+    other = ReaderKey(OTHER_RAW)
+    bound, content_key = open_object(io.BytesIO(WHOLE), [KEY]).secret()
+    both = with_stanzas(WHOLE, wrap(content_key, READER_PUBLIC_RAW, bound), wrap(content_key, other.public_raw, bound))
+    assert read(both) == read(both, other) == (CONTENTS, [])
+    assert object_hash(both) == object_hash(WHOLE)
+
+
+def test_a_stanza_with_another_content_key_is_refused() -> None:
+    bound, _ = open_object(io.BytesIO(WHOLE), [KEY]).secret()
+    forged = with_stanzas(WHOLE, wrap(bytes(32), READER_PUBLIC_RAW, bound))
+    assert read(forged) == ([], ["its stanza for this key has another content key than was signed: forged"])
+
+
+def test_a_content_key_of_another_length_is_refused_though_it_was_signed() -> None:
+    bound, _ = open_object(io.BytesIO(WHOLE), [KEY]).secret()
+    forged = with_stanzas(WHOLE, wrap(bytes(31), READER_PUBLIC_RAW, bound))
+    assert read(forged) == ([], ["its content key has 31 bytes instead of 32"])

@@ -58,10 +58,13 @@ def test_each_recipient_finds_what_was_sealed(name: str) -> None:
 
 
 def test_the_name_is_that_of_the_content() -> None:
-    digest = hashlib.sha256(OBJECT).hexdigest()
+    header_end = 16 + struct.unpack("<I", OBJECT[12:16])[0]
+    stanzas_end = header_end + 2 * (20 + 80)  # two recipients, each with the body of an X25519 stanza
+    unsealed = OBJECT[:10] + b"\0\0" + OBJECT[12:header_end] + OBJECT[stanzas_end:]
+    digest = hashlib.sha256(unsealed).hexdigest()
     header = EXPECTED["header"]
     name = ObjectName(header["instance"], header["first_ns"], header["last_ns"], header["sequence"], digest[:16])
-    assert digest == EXPECTED["sha256"]
+    assert digest == EXPECTED["hash"]
     assert write_name(name) == EXPECTED["name"]
 
 
@@ -76,7 +79,7 @@ def read_as_specified(data: bytes, private_raw: bytes) -> list[tuple[int, bytes]
     version, stanza_count, header_length = struct.unpack("<HHI", data[8:16])
     assert version == 1
     header = msgpack.unpackb(data[16 : 16 + header_length])
-    head_hash = hashlib.sha256(data[: 16 + header_length]).digest()
+    head_hash = hashlib.sha256(data[:10] + b"\0\0" + data[12 : 16 + header_length]).digest()
     at = 16 + header_length
     private = X25519PrivateKey.from_private_bytes(private_raw)
     recipient = hashlib.sha256(private.public_key().public_bytes_raw()).digest()[:16]
@@ -88,10 +91,10 @@ def read_as_specified(data: bytes, private_raw: bytes) -> list[tuple[int, bytes]
             info = b"querytap object v1 content key\0" + head_hash
             content_key = suite.decrypt(data[at + 20 : at + 20 + length], private, info)
         at += 20 + length
-    header_hash = hashlib.sha256(data[:at]).digest()
+    assert header["content_key_hash"] == hashlib.sha256(b"querytap object v1 content key hash\0" + content_key).digest()
     instance = Ed25519PublicKey.from_public_bytes(header["public_key"])
     assert header["instance"] == hashlib.sha256(header["public_key"]).hexdigest()[:32]
-    instance.verify(data[at : at + 64], b"querytap object v1 header\0" + header_hash)
+    instance.verify(data[at : at + 64], b"querytap object v1 header\0" + head_hash)
     at += 64
     lengths = struct.unpack(f"<{len(header['frames']) // 4}I", header["frames"])
     frames = data[at : at + sum(lengths)]
@@ -100,11 +103,11 @@ def read_as_specified(data: bytes, private_raw: bytes) -> list[tuple[int, bytes]
     start = 0
     for number, length in enumerate(lengths):
         nonce = number.to_bytes(11, "big") + bytes([number == len(lengths) - 1])
-        plaintext = AESGCM(content_key).decrypt(nonce, frames[start : start + length], header_hash)
+        plaintext = AESGCM(content_key).decrypt(nonce, frames[start : start + length], head_hash)
         packed = (packed if plaintext[0] & 0x40 else b"") + plaintext[1:]
         if not plaintext[0] & 0x80:
             found.append((plaintext[0] & 0x3F, zstandard.ZstdDecompressor().decompress(packed)))
         start += length
-    end = b"querytap object v1 end\0" + header_hash + hashlib.sha256(frames).digest()
+    end = b"querytap object v1 end\0" + head_hash + hashlib.sha256(frames).digest()
     instance.verify(data[at + len(frames) :], end)
     return found
