@@ -70,6 +70,8 @@ def rendered(results: list[dict[str, Any]]) -> str:
 def _table(result: dict[str, Any]) -> Iterator[str]:
     if result["kind"] == "micro":
         return _micro(result)
+    if result["kind"] == "idle":
+        return _idle(result)
     return _methods(result) if any(one.get("way") for one in result["results"]) else _pipeline(result)
 
 
@@ -176,6 +178,19 @@ def _micro(result: dict[str, Any]) -> Iterator[str]:
     if all("stages" in one for one in result["results"]):
         yield from _stages(result["results"])
         yield from _kinds(result["results"])
+
+
+def _idle(result: dict[str, Any]) -> Iterator[str]:
+    settings = result["settings"]
+    yield f"### While nothing comes, {settings['workers']} workers"
+    yield ""
+    yield _measured(result)
+    yield f"Over {settings['seconds']:g} s, percent of one core."
+    yield ""
+    yield "| process | % | wake-ups/s |"
+    yield "|---|---|---|"
+    for one in result["results"]:
+        yield f"| {one['role']} | {one['cpu_percent']:.3f} | {one['wake_ups_per_s']:.1f} |"
 
 
 def _stages(results: list[dict[str, Any]]) -> Iterator[str]:

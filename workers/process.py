@@ -43,7 +43,7 @@ HIGH_WATER_MARK: Final = 4
 
 _WAIT_MS: Final = 200  # at most, while a block is open: it gets no older than it should by more than this
 _LEAST_WAIT_MS: Final = 10
-_IDLE_WAIT_MS: Final = 1_000  # a wake-up that got lost costs no more than this
+_IDLE_WAIT_MS: Final = 5_000  # a wake-up that got lost costs no more than this
 _MOST_WAKE_UPS: Final = 1 << 16  # a pipe holds no more
 _LAST_BLOCK_NS: Final = 10_000_000_000
 _LINGER_MS: Final = 5_000

@@ -7,6 +7,7 @@ and system time from stat, in ticks of 10 ms, for the split between the two and 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -47,6 +48,7 @@ class Spent:
     changed: bool
     """Processes came or went in between: the figures are too low."""
     wake_ups: int
+    wake_ups_by_role: dict[str, int]
 
 
 def snapshot(root: int) -> dict[int, Usage]:
@@ -71,15 +73,16 @@ def spent(before: dict[int, Usage], after: dict[int, Usage]) -> Spent:
     """What the tree spent from *before* to *after*."""
     roles: dict[str, float] = {}
     user = system = 0.0
-    wake_ups = 0
+    wake_ups: Counter[str] = Counter()
     for pid in before.keys() & after.keys():
         old, new = before[pid], after[pid]
         roles[new.role] = roles.get(new.role, 0.0) + (new.run_ns - old.run_ns) / 1e9
         user += new.user_s - old.user_s
         system += new.system_s - old.system_s
-        wake_ups += new.wake_ups - old.wake_ups
+        wake_ups[new.role] += new.wake_ups - old.wake_ups
     memory = sum(usage.anonymous_bytes for usage in after.values()) / (1 << 20)
-    return Spent(sum(roles.values()), user, system, roles, memory, before.keys() != after.keys(), wake_ups)
+    changed = before.keys() != after.keys()
+    return Spent(sum(roles.values()), user, system, roles, memory, changed, wake_ups.total(), dict(wake_ups))
 
 
 def busy_s() -> float:

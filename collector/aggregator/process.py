@@ -27,12 +27,13 @@ from collector.aggregator.ledger import Ledger
 from collector.aggregator.resuming import Objects, resume, supervisor
 from collector.aggregator.samples import MAX_SAMPLE_BYTES, SampleError, read_sample
 from collector.aggregator.shipping import Origin, Shipper
-from collector.aggregator.status import EVERY_NS, Rates, build_status, write_status
+from collector.aggregator.status import EVERY_NS, PASSING, STILL_NS, Rates, build_status, write_status
 from collector.aggregator.store import Store, open_store
 from collector.archive.heads import HeadError, read_head
 from collector.archive.keyfile import identity
 from collector.channel import RECORD_BYTES, unpack
 from collector.config import Config
+from collector.pace import Pace
 from collector.places import CHAIN_FILE, aggregator_run, aggregator_state
 from workers.allocator import keep_freed_memory
 
@@ -109,7 +110,8 @@ class Aggregator:
         self._rates = Rates()
         self._sample: Mapping[str, Any] = {}
         self._warned: set[str] = set()
-        self._status_at_ns = now_ns
+        self._pace = Pace(EVERY_NS, STILL_NS)
+        self._lasting: Mapping[str, Any] = {}
         for descriptor, channel in self._channels.items():
             channel.setblocking(False)
             intake.watch(descriptor)
@@ -142,9 +144,8 @@ class Aggregator:
             self._shipper.push(now_ns)
         if self._batch.due(now_ns) and not self._shipper.full:
             self._ship(now_ns, final=False)
-        if now_ns >= self._status_at_ns:
-            self._status_at_ns = now_ns + EVERY_NS
-            self._write_status(now_ns, self._state())
+        if now_ns >= self._pace.due:
+            self._tell(now_ns, self._state())
 
     def _state(self) -> str:
         if self._ending.begun:
@@ -152,7 +153,7 @@ class Aggregator:
         return "running" if self._ledger.started() else "starting"
 
     def _timeout_ms(self, now_ns: int) -> int:
-        times = [self._status_at_ns, self._shipper.retry_at_ns(), self._ending.deadline_ns()]
+        times = [int(self._pace.due), self._shipper.retry_at_ns(), self._ending.deadline_ns()]
         if not self._shipper.full:
             times.append(self._batch.deadline_ns())
         soonest = min(moment for moment in times if moment is not None)
@@ -204,6 +205,7 @@ class Aggregator:
     def _take_blocks(self, worker: int, now_ns: int) -> None:
         for message in self._intake.receive(worker):
             self._ending.heard(now_ns)
+            self._pace.stir()
             if message is None:
                 self._malformed(worker, "not a head and a body in one frame")
                 continue
@@ -250,7 +252,7 @@ class Aggregator:
         for number, sums in ledger.items():
             for fault in sums.faults:
                 _log.warning("ledger of worker %d: %s", number, fault)
-        self._write_status(time.monotonic_ns(), "stopped")
+        self._tell(time.monotonic_ns(), "stopped")
         _log.info(
             "ended: %d objects stored, %d given up; %d statements decoded, %d shipped, %d lost",
             self._shipper.objects.stored,
@@ -260,7 +262,8 @@ class Aggregator:
             sum(sums.lost for sums in ledger.values()),
         )
 
-    def _write_status(self, now_ns: int, state: str) -> None:
+    def _tell(self, now_ns: int, state: str) -> None:
+        """Write the status file."""
         ledger = self._ledger.view()
         status = build_status(
             time=dt.datetime.now(dt.UTC).isoformat(),
@@ -286,6 +289,9 @@ class Aggregator:
             warnings=key_warnings(self._config),
             state=state,
         )
+        lasting = {name: value for name, value in status.items() if name not in PASSING}
+        self._pace.told(now_ns, changed=lasting != self._lasting)
+        self._lasting = lasting
         try:
             write_status(aggregator_run(self._config.paths.run), status)
         except OSError as error:

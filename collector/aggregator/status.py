@@ -13,23 +13,30 @@ from collector.aggregator.ledger import WorkerLedger
 from collector.places import STATUS_FILE
 
 STATUS_FORMAT: Final = 1
-EVERY_NS: Final = 1_000_000_000
-
-_WINDOW: Final = 11  # samples, one a second: rates over ten seconds
 _NS: Final = 1_000_000_000
+EVERY_NS: Final = _NS
+STILL_NS: Final = 10 * _NS
+"""As EVERY_NS, while nothing is recorded."""
+
+PASSING: Final = frozenset({"time", "rates", "host_sample", "budget"})
+"""Of the status, what changes although nothing is recorded."""
+
+_WINDOW_NS: Final = 10 * _NS
 
 
 class Rates:
     """Statements and packets a second over the last ten seconds. Times are arguments."""
 
     def __init__(self) -> None:
-        self._samples: deque[tuple[int, int, int]] = deque(maxlen=_WINDOW)
+        self._samples: deque[tuple[int, int, int]] = deque()
 
     def sample(self, now_ns: int, ledger: Mapping[int, WorkerLedger]) -> dict[str, float]:
         """Take the totals of now; the rates since the oldest sample come back."""
         statements = sum(worker.decoded for worker in ledger.values())
         packets = sum(worker.passed for worker in ledger.values())
         self._samples.append((now_ns, statements, packets))
+        while len(self._samples) > 1 and self._samples[1][0] <= now_ns - _WINDOW_NS:
+            self._samples.popleft()
         then_ns, then_statements, then_packets = self._samples[0]
         seconds = (now_ns - then_ns) / _NS
         if seconds <= 0:

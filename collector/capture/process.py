@@ -27,12 +27,18 @@ from collector.capture.telling import Teller
 from collector.child import EXIT_CANNOT_START, EXIT_INTERFACE_GONE
 from collector.config import Config, ConfigError, StartError
 from collector.log import log_time, print_lines
+from collector.pace import Pace
 from collector.privileges import Identity
 
 _STATISTICS_S: Final = 1.0
+_STILL_S: Final = 10.0
+"""While no packet comes."""
 _LOOK_S: Final = 1.0
+_STILL_LOOK_S: Final = 2.0
 _PENDING_S: Final = 0.02
+_STARTING_S: Final = 0.05
 _QUIET_WORKER_S: Final = 10.0
+_QUIET_AGAIN_S: Final = 60.0
 _MOST_FAILED_STARTS: Final = 5
 _FLUSH_S: Final = 2.0
 _WORKERS_SHARE: Final = 0.6  # of the time to stop; the aggregator needs the rest
@@ -69,7 +75,10 @@ class Capture:
         self._stop = StopPlan(config.capture.block_timeout_ms / 1000, config.process.stop_timeout_s * _WORKERS_SHARE)
         self._done = False
         self._code = 0
-        self._statistics_due = 0.0
+        self._pace = Pace(_STATISTICS_S, _STILL_S)
+        self._told: list[tuple[int, int, list[int]]] = []
+        self._quiet = dict.fromkeys(self._slots, _QUIET_WORKER_S)
+        """How long each worker may stand still before that is said."""
         self._look_due = 0.0
         self._wakeup = child.signals((signal.SIGTERM, signal.SIGCHLD))
         self._epoll = select.epoll()
@@ -92,11 +101,15 @@ class Capture:
         return self._code
 
     def _timeout(self, now: float) -> float:
-        times = [self._statistics_due, self._stop.due()]
+        times = [self._pace.due, self._stop.due()]
         for slot in self._slots:
             times += [slot.due, slot.look_at]
         if any(site.pending for site in self._sites):
             times.append(now + _PENDING_S)
+        if not self._stop.requested:
+            times.append(self._look_due)
+        if not self._ready:
+            times.append(now + _STARTING_S)  # the heartbeat that says that a worker has started brings no event
         return max(min(at for at in times if at is not None) - now, 0.0)
 
     def _event(self, fd: int, events: int) -> None:
@@ -111,6 +124,7 @@ class Capture:
             number = slot.socket.take_error()
             if number:
                 _log.warning("ring of worker %d: %s", slot.number, os.strerror(number))
+        self._pace.stir()
         slot.noticed(time.monotonic())
 
     def _signals(self, numbers: bytes) -> None:
@@ -155,7 +169,7 @@ class Capture:
             for site in self._sites:
                 if site.pending:
                     site.adapt(now)
-        if now >= self._statistics_due:
+        if now >= self._pace.due:
             self._report(now)
         step = self._stop.next(now, sum(slot.wanted for slot in self._slots))
         if step is not None:
@@ -163,7 +177,7 @@ class Capture:
 
     def _look(self, now: float) -> None:
         """Follow servers and interfaces."""
-        self._look_due = now + _LOOK_S
+        self._look_due = now + (_STILL_LOOK_S if self._pace.still else _LOOK_S)
         for site in self._sites:
             site.look(now)
             site.adapt(now)
@@ -178,15 +192,23 @@ class Capture:
         )
 
     def _report(self, now: float) -> None:
-        # Sooner while the first workers start: the heartbeat that says they did brings no event.
-        self._statistics_due = now + (_STATISTICS_S if self._ready else 0.05)
         for slot in self._slots:
             print_lines(slot.lines(now, log_time()))
             slot.count()
             self._send(slot)
-            quiet_s = now - slot.heartbeat_ns / 1e9
-            if slot.pid and slot.heartbeat_ns and quiet_s > _QUIET_WORKER_S and int(quiet_s) % 60 == _QUIET_WORKER_S:
-                _log.warning("worker %d has not moved for %d s", slot.number, quiet_s)
+            self._watch(slot, now)
+        told = [(slot.incarnation, slot.totals.passed, slot.counters) for slot in self._slots]
+        self._pace.told(now, changed=told != self._told)
+        self._told = told
+
+    def _watch(self, slot: Slot, now: float) -> None:
+        """Say once a minute that a worker stands still."""
+        quiet_s = now - slot.heartbeat_ns / 1e9
+        if not slot.pid or not slot.heartbeat_ns or quiet_s <= _QUIET_WORKER_S:
+            self._quiet[slot] = _QUIET_WORKER_S
+        elif quiet_s > self._quiet[slot]:
+            self._quiet[slot] = quiet_s + _QUIET_AGAIN_S
+            _log.warning("worker %d has not moved for %d s", slot.number, quiet_s)
 
     def _send(self, slot: Slot, *, ended: bool = False, final: bool = False) -> None:
         site = next(site for site in self._sites if slot in site.slots)

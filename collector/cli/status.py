@@ -1,4 +1,4 @@
-"""`querytap status`: what a running instance does, from the files it writes each second."""
+"""`querytap status`: what a running instance does, from the files it writes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from collector import jsonfile, places
 from collector.cli.options import config_from
 from collector.log import printable
 
-STALE_S: Final = 5.0
-"""The status is written each second; one that is older was left by a process that hangs or is gone."""
+STALE_S: Final = 25.0
+"""The status is written each second, each ten while nothing is recorded; an older one was left by a process that hangs
+or is gone."""
 
 Status = Mapping[str, Any]
 

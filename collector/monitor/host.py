@@ -25,18 +25,42 @@ class TreeUse:
     """Resident memory of all, shared pages and mapped rings counted once a process."""
 
 
-def tree_use(root: int) -> TreeUse:
-    """Read what the process *root* and all below it have used; a process that ends meanwhile is left out."""
-    cpu_s: dict[int, float] = {}
-    rss_bytes = 0
-    for process in _tree(root):
-        try:
-            times = process.cpu_times()
-            rss_bytes += process.memory_info().rss
-        except psutil.Error:
-            continue
-        cpu_s[process.pid] = times.user + times.system
-    return TreeUse(cpu_s, rss_bytes)
+class Tree:
+    """The process *root* and all below it. Finding them reads all of /proc, so that is not done at each use().
+
+    Promise: one that takes the place of another is found by the next use(), any other within FIND_EVERY of them.
+    """
+
+    FIND_EVERY: Final = 6
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._processes: Sequence[psutil.Process] = ()
+        self._uses = 0
+
+    def use(self) -> TreeUse:
+        """Read what they have used; a process that ends meanwhile is left out."""
+        self._uses += 1
+        first = self._uses <= 2  # the first is made before all have started
+        if first or self._uses % self.FIND_EVERY == 0:
+            self._processes = _tree(self._root)
+        found = self._read()
+        if len(found.cpu_s) < len(self._processes):
+            self._processes = _tree(self._root)
+            found = self._read()
+        return found
+
+    def _read(self) -> TreeUse:
+        cpu_s: dict[int, float] = {}
+        rss_bytes = 0
+        for process in self._processes:
+            try:
+                times = process.cpu_times()
+                rss_bytes += process.memory_info().rss
+            except psutil.Error:
+                continue
+            cpu_s[process.pid] = times.user + times.system
+        return TreeUse(cpu_s, rss_bytes)
 
 
 def cpu_percent(before: _Times, after: _Times, seconds: float) -> float:
@@ -63,14 +87,14 @@ class Sampler:
     """Takes samples; each covers the time since the one before."""
 
     def __init__(self, root: int) -> None:
-        self._root = root
-        self._before = tree_use(root)
+        self._tree = Tree(root)
+        self._before = self._tree.use()
         self._at = time.monotonic()
         host_figures()
 
     def sample(self) -> dict[str, Any]:
         """The next sample, of values that msgpack can carry."""
-        use = tree_use(self._root)
+        use = self._tree.use()
         at = time.monotonic()
         found = {
             "format": SAMPLE_FORMAT,

@@ -18,6 +18,7 @@ COMMON = (
     "collector.places",
     "collector.child",
     "collector.log",
+    "collector.pace",
     "collector.privileges",
 )
 
@@ -33,6 +34,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "collector.places": (),
     "collector.log": (),
     "collector.jsonfile": (),
+    "collector.pace": (),
     "collector.privileges": (),
     "collector.identities": ("collector.config", "collector.privileges"),
     "collector.child": ("collector.config", "collector.log", "collector.privileges"),

@@ -17,7 +17,7 @@ if str(ROOT) not in sys.path:
 
 from tests.fuzz import corpus, loop  # noqa: E402
 from tests.fuzz.mutation import Mutator  # noqa: E402
-from tests.support import builds  # noqa: E402
+from tests.support import builds, processes  # noqa: E402
 
 _FAULTS: Final = ROOT / "build" / "fuzz"
 _LONGEST: Final = 300
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--inputs", type=int, default=1 << 62, help="of each target, at most")
     parser.add_argument("--seconds", type=float, default=60, help="for each target, at most")
     parser.add_argument("--seed", type=int, default=1, help="the same one gives the same inputs")
-    parser.add_argument("--coverage", action="store_true", help="let atheris choose the inputs (sources only)")
+    parser.add_argument("--coverage", action="store_true", help="let atheris choose the inputs")
     parser.add_argument("--distil", action="store_true", help="write the corpus anew, from seeds and what is found")
     chosen = parser.parse_args(arguments)
     unknown = set(chosen.targets) - set(corpus.TARGETS)
@@ -60,7 +60,7 @@ def _with_coverage(name: str, seconds: float) -> int:
     places = [f"-artifact_prefix={folder}/", str(found), str(corpus.FOLDER / name)]
     with tempfile.TemporaryFile() as said:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.fuzz.coverage", name, *options, *places],
+            processes.module("tests.fuzz.coverage", name, *options, *places),
             cwd=ROOT, check=False, stdout=said, stderr=subprocess.STDOUT,
         )  # fmt: skip
         said.seek(0)

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 
 import msgpack
 
-from collector.monitor.host import Sampler, cpu_percent, tree_use
+from collector.monitor.host import Sampler, Tree, cpu_percent
 
 
 def test_cpu_use_is_summed_over_processes_and_related_to_the_time() -> None:
@@ -24,13 +25,35 @@ def test_no_time_means_no_use() -> None:
 
 
 def test_this_process_is_in_its_own_tree() -> None:
-    use = tree_use(os.getpid())
+    use = Tree(os.getpid()).use()
     assert os.getpid() in use.cpu_s
     assert use.rss_bytes > 0
 
 
+def test_who_takes_the_place_of_another_is_found_at_once_and_others_soon() -> None:
+    tree = Tree(os.getpid())
+    first = subprocess.Popen(["sleep", "60"])
+    try:
+        assert first.pid in [tree.use().cpu_s, tree.use().cpu_s][-1]
+    finally:
+        first.kill()
+        first.wait()
+    second = subprocess.Popen(["sleep", "60"])
+    try:
+        assert second.pid in tree.use().cpu_s
+        third = subprocess.Popen(["sleep", "60"])
+        try:
+            assert any(third.pid in tree.use().cpu_s for _ in range(Tree.FIND_EVERY))
+        finally:
+            third.kill()
+            third.wait()
+    finally:
+        second.kill()
+        second.wait()
+
+
 def test_a_tree_whose_root_is_gone_is_empty() -> None:
-    assert tree_use(2**22 + 1).cpu_s == {}
+    assert Tree(2**22 + 1).use().cpu_s == {}
 
 
 def test_a_sample_can_be_sent_and_names_host_and_tree() -> None:
