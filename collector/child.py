@@ -16,6 +16,9 @@ from collector.config import Config, from_mapping
 EXIT_CONFIG: Final = 2
 EXIT_CANNOT_START: Final = 3
 """A right, an interface, a key or a server is missing."""
+MOST_CONFIG_BYTES: Final = 1 << 17
+"""Of a configuration that is sent: well below what a socket takes at once where nobody has changed its bounds."""
+
 EXIT_INTERFACE_GONE: Final = 4
 """Of capture: an interface went while it was captured on."""
 
@@ -61,6 +64,40 @@ def arrived(reading: socket.socket) -> bytes:
         return reading.recv(4096)
     except BlockingIOError:
         return b""
+
+
+class Changes:
+    """Configurations that the supervisor sends to a process that runs, a message each; an fd below 0: it sends none."""
+
+    def __init__(self, fd: int) -> None:
+        self._socket = socket.socket(fileno=fd) if fd >= 0 else None
+        self.fds: list[int] = []
+        """To be watched: becomes readable when there is something; empty when nothing can come any more."""
+        if self._socket is not None:
+            self._socket.setblocking(False)
+            self.fds = [fd]
+
+    def latest(self) -> Config | None:
+        """The last that has come, None when none has; never blocks."""
+        found = None
+        while self._socket is not None and self.fds:
+            try:
+                said = self._socket.recv(MOST_CONFIG_BYTES)
+            except BlockingIOError:
+                break
+            except ConnectionError:
+                said = b""
+            if said:
+                found = from_mapping(json.loads(said))
+            else:
+                self.fds = []
+        return found
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self.fds = []
+        if self._socket is not None:
+            self._socket.close()
 
 
 def manner(code: int) -> str:

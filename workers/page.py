@@ -5,7 +5,7 @@ Each word has one writer. What the worker writes, capture bounds before it belie
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from workers.arrivals import MOST_INTERFACES, WORDS
 
@@ -23,34 +23,62 @@ PORTS_VERSION_WORD: Final = 2
 PORTS_KNOWN_WORD: Final = 3
 """The version by which the worker goes, so that capture lets a new port through the filter only then."""
 PORT_COUNT_WORD: Final = 4
+X_PORT_COUNT_WORD: Final = 5
+
+BLOCK_AGE_WORD: Final = 6
+"""After how many ns a block is handed on; 0: as the worker's settings say."""
+
 FIRST_PORT_WORD: Final = 8
 MOST_PORTS: Final = 64
+"""Of the MySQL protocol, and as many again of the X Protocol."""
+FIRST_X_PORT_WORD: Final = FIRST_PORT_WORD + MOST_PORTS
 
-FIRST_COUNTER_WORD: Final = FIRST_PORT_WORD + MOST_PORTS
+FIRST_COUNTER_WORD: Final = FIRST_X_PORT_WORD + MOST_PORTS
 """From here on the counters, in the order of workers.counters.NAMES."""
 
 FIRST_INTERFACE_WORD: Final = 448
 """From here on packets by interface: WORDS for each of MOST_INTERFACES (workers.arrivals)."""
 INTERFACE_WORDS: Final = slice(FIRST_INTERFACE_WORD, FIRST_INTERFACE_WORD + WORDS * MOST_INTERFACES)
 
+_COUNT_WORDS: Final = (PORT_COUNT_WORD, X_PORT_COUNT_WORD)
+_FIRST_WORDS: Final = (FIRST_PORT_WORD, FIRST_X_PORT_WORD)
 
-def write_ports(words: memoryview, ports: tuple[int, ...], version: int) -> None:
-    """Let the worker know on which ports servers speak the MySQL protocol; *version* is one it has not seen."""
-    if len(ports) > MOST_PORTS:
-        raise ValueError(f"{len(ports)} ports, the page has room for {MOST_PORTS}")
-    for at, port in enumerate(ports):
-        words[FIRST_PORT_WORD + at] = port
-    words[PORT_COUNT_WORD] = len(ports)
+
+class Ports(NamedTuple):
+    """Where servers speak."""
+
+    classic: tuple[int, ...]
+    """The MySQL protocol."""
+    x: tuple[int, ...]
+    """The X Protocol."""
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """Either."""
+        return self.classic + self.x
+
+
+def write_ports(words: memoryview, ports: Ports, version: int) -> None:
+    """Let the worker know the servers' ports; *version* is one it has not seen."""
+    for found, count_word, first_word in zip(ports, _COUNT_WORDS, _FIRST_WORDS, strict=True):
+        if len(found) > MOST_PORTS:
+            raise ValueError(f"{len(found)} ports, the page has room for {MOST_PORTS}")
+        for at, port in enumerate(found):
+            words[first_word + at] = port
+        words[count_word] = len(found)
     words[PORTS_VERSION_WORD] = version  # last: who sees it sees the rest
 
 
-def read_ports(words: memoryview) -> tuple[int, tuple[int, ...]]:
+def read_ports(words: memoryview) -> tuple[int, Ports]:
     """The version, and the ports of that version."""
     while True:
         version: int = words[PORTS_VERSION_WORD]
-        ports = words[FIRST_PORT_WORD : FIRST_PORT_WORD + min(words[PORT_COUNT_WORD], MOST_PORTS)].tolist()
+        found = [
+            words[first : first + min(words[count], MOST_PORTS)].tolist()
+            for count, first in zip(_COUNT_WORDS, _FIRST_WORDS, strict=True)
+        ]
         if words[PORTS_VERSION_WORD] == version:  # else they were written meanwhile
-            return version, tuple(port & 0xFFFF for port in ports)
+            return version, Ports(*(tuple(port & 0xFFFF for port in ports) for ports in found))
 
 
 def read_interfaces(words: memoryview) -> dict[int, tuple[int, int]]:

@@ -11,8 +11,8 @@ cdef class Pipeline:
     cdef readonly bint full
     cdef readonly Arrivals arrivals
     cdef public unsigned long long blocks_losing
+    cdef public long long block_age_ns
     cdef bytes _is_server
-    cdef tuple _x_ports
     cdef Packet _packet
     cdef Outbox _outbox
     cdef Rules _rules
@@ -21,7 +21,6 @@ cdef class Pipeline:
     cdef Connections _connections
     cdef long long _now_ns
     cdef long long _swept_ns
-    cdef long long _block_age_ns
     cdef Py_ssize_t _batched
     cdef unsigned long long _batch_bytes
     cdef unsigned long long _told

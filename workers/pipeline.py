@@ -58,16 +58,17 @@ class Pipeline:
 
     Promises, each pinned by a test: every packet is counted under exactly one ``packets_`` counter; packet() raises
     for no input; no Python object is made for a packet that completes no statement and comes in order.
-    ``full``: the block has to be taken before more packets come. ``arrivals`` and ``blocks_losing`` are for whoever
-    reads the ring to count in: packets by interface, and blocks before which the kernel had to drop some.
+    ``full``: the block has to be taken before more packets come. ``block_age_ns``: when one with statements is ready;
+    it may be set at any time. ``arrivals`` and ``blocks_losing`` are for whoever reads the ring to count in: packets by
+    interface, and blocks before which the kernel had to drop some.
     """
 
     full: cython.bint
     arrivals: Arrivals
     blocks_losing: cython.ulonglong
+    block_age_ns: cython.longlong
 
     _is_server: bytes
-    _x_ports: tuple[int, ...]
     _packet: Packet
     _outbox: Outbox
     _rules: Rules
@@ -76,7 +77,6 @@ class Pipeline:
     _connections: Connections
     _now_ns: cython.longlong
     _swept_ns: cython.longlong
-    _block_age_ns: cython.longlong
     _batched: cython.Py_ssize_t
     _batch_bytes: cython.ulonglong
     _told: cython.ulonglong
@@ -102,7 +102,6 @@ class Pipeline:
     _snapped: cython.ulonglong
 
     def __init__(self, worker: int, incarnation: int, settings: Settings) -> None:
-        self._x_ports = settings.x_ports
         self._is_server = _port_map(settings.ports, settings.x_ports)
         self._packet = Packet(sum(TUNNELS[name] for name in set(settings.tunnels)))
         self._outbox = Outbox()
@@ -116,7 +115,7 @@ class Pipeline:
         self._batch_bytes = 0
         self.arrivals = Arrivals()
         self.blocks_losing = 0
-        self._block_age_ns = settings.block_age_ns
+        self.block_age_ns = settings.block_age_ns
         self._told = 0
         self._untold_since_ns = 0
         self._used = self._duplicate = self._empty = self._unmatched = self._encrypted = self._compressed = 0
@@ -127,9 +126,9 @@ class Pipeline:
         self._set_at_ns = self._set_by_ns = 0
         self._builder = BlockBuilder(worker, incarnation, self._counted())
 
-    def serve(self, ports: tuple[int, ...]) -> None:
-        """From here on the servers of the MySQL protocol are on these ports; what is known of connections stays."""
-        self._is_server = _port_map(ports, self._x_ports)
+    def serve(self, ports: tuple[int, ...], x_ports: tuple[int, ...]) -> None:
+        """From here on servers are on these ports, by protocol; what is known of connections stays."""
+        self._is_server = _port_map(ports, x_ports)
         self._connections.serve(self._is_server)
 
     # --- packets
@@ -314,7 +313,7 @@ class Pipeline:
         self._pack()
         if self._builder.rows == 0:
             return self._account_due(now_ns)
-        return self._builder.full or not 0 <= now_ns - self._builder.opened_ns < self._block_age_ns
+        return self._builder.full or not 0 <= now_ns - self._builder.opened_ns < self.block_age_ns
 
     @cython.cfunc
     def _account_due(self, now_ns: cython.longlong) -> cython.bint:

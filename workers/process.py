@@ -25,6 +25,7 @@ from workers.allocator import keep_freed_memory
 from workers.clock import Clock, Reading
 from workers.framering import FrameRing
 from workers.page import (
+    BLOCK_AGE_WORD,
     COMMAND_WORD,
     DRAIN,
     FIRST_COUNTER_WORD,
@@ -119,6 +120,7 @@ class Loop:
         self._kept: Block | None = None
         self._ticked_ns = 0
         self._ports_version = 0
+        self._age_told_ns = 0
         self._read_clock = read_clock
         self._clock = Clock(read_clock())
         self._cut = False
@@ -138,6 +140,13 @@ class Loop:
         return self.stalled or self._pipeline.block_open()
 
     @property
+    def wait_ms(self) -> int:
+        """How long to wait for more at most."""
+        if not self.block_open:
+            return _IDLE_WAIT_MS
+        return max(min(self._pipeline.block_age_ns // 1_000_000, _WAIT_MS), _LEAST_WAIT_MS)
+
+    @property
     def drain_wanted(self) -> bool:
         """Whether capture asked for the end."""
         return self._words[COMMAND_WORD] == DRAIN
@@ -151,6 +160,8 @@ class Loop:
             return False
         if self._words[PORTS_VERSION_WORD] != self._ports_version:
             self._take_ports()
+        if self._words[BLOCK_AGE_WORD] != self._age_told_ns:
+            self._pipeline.block_age_ns = self._age_told_ns = self._words[BLOCK_AGE_WORD]
         if self._cut and not self._cut_block(now_ns):
             return False
         rows = self._pipeline.rows
@@ -224,7 +235,7 @@ class Loop:
 
     def _take_ports(self) -> None:
         self._ports_version, ports = read_ports(self._words)
-        self._pipeline.serve(ports)
+        self._pipeline.serve(*ports)
         self._words[PORTS_KNOWN_WORD] = self._ports_version
 
     def _tick(self, now_ns: int) -> None:
@@ -274,7 +285,6 @@ class Worker:
         self._wake = select.poll()
         for fd in (setup.wake, self._orphaned.fd):
             self._wake.register(fd, select.POLLIN)
-        self._open_wait_ms = max(min(setup.settings.block_age_ns // 1_000_000, _WAIT_MS), _LEAST_WAIT_MS)
 
     def run(self) -> int:
         """Work until capture says drain or SIGTERM says that capture is gone; the exit code comes back."""
@@ -295,7 +305,7 @@ class Worker:
             if now - collected > _COLLECT_NS:
                 gc.collect()
                 collected = now
-            for fd, _ in self._wake.poll(self._open_wait_ms if loop.block_open else _IDLE_WAIT_MS):
+            for fd, _ in self._wake.poll(loop.wait_ms):
                 os.read(fd, _MOST_WAKE_UPS)
         return _end(loop, self._sender)
 

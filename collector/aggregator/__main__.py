@@ -18,11 +18,14 @@ def main() -> int:
     parser.add_argument("--settings-fd", type=int, required=True, help="the resolved configuration, as JSON")
     parser.add_argument("--statistics-fd", type=int, required=True, help="seqpacket socket to capture")
     parser.add_argument("--monitor-fd", type=int, default=None, help="seqpacket socket to the monitor")
+    parser.add_argument("--changes-fd", type=int, default=-1, help="seqpacket socket: changed configurations")
     parser.add_argument("--workers", type=int, default=None, help="number of workers (default: as configured)")
     arguments = parser.parse_args()
     config = child.begin("aggregator", arguments.settings_fd)
     try:
-        run(config, arguments.workers or config.worker_total, arguments.statistics_fd, arguments.monitor_fd)
+        changes = child.Changes(arguments.changes_fd)
+        workers = arguments.workers or config.worker_total
+        run(config, workers, arguments.statistics_fd, arguments.monitor_fd, changes)
     except StartError as error:
         logging.getLogger("aggregator").critical("cannot start: %s", str(error).replace("\n", "; "))
         return child.EXIT_CANNOT_START

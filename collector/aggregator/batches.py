@@ -52,6 +52,11 @@ class Batch:
         self._compressor = Compressor(level)
         self._held = _Held(began_ns=now_ns)
 
+    def adapt(self, limits: Limits, level: int) -> None:
+        """Go by others, with what it holds too; what is compressed already stays as it is."""
+        self._limits = limits
+        self._compressor.set_level(level)
+
     @property
     def blocks(self) -> int:
         """How many blocks it holds."""

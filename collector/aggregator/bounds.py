@@ -33,15 +33,17 @@ class Bounds:
         batches = (MOST_WAITING + 2) * (self.batch_bytes + self.message_bytes)
         return _ITSELF_BYTES + queues + batches + _COPIES * self.message_bytes
 
-    def apply(self, workers: int) -> None:
-        """Have the kernel refuse this process more memory than that.
+    def apply(self, workers: int, *, lower: bool = True) -> None:
+        """Have the kernel refuse this process more memory than that; *lower*: even where it may have more already.
 
         A backstop: ZeroMQ bounds a frame and the number of messages, but not the frames of one message.
         """
         limit = self.memory_bytes(workers)
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        if not lower and soft != resource.RLIM_INFINITY:
+            limit = max(limit, soft)
         limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
 
 
 def bounds_of(config: Config) -> Bounds:

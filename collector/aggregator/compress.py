@@ -18,14 +18,18 @@ class Compressor:
     """
 
     def __init__(self, level: int, gather_bytes: int = GATHER_BYTES) -> None:
-        # The content size must be in the frame: the reader bounds its memory by it. The cipher has the checksum.
-        self._zstd = zstandard.ZstdCompressor(level=level, write_content_size=True, write_checksum=False)
+        self.set_level(level)
         self._gather_bytes = gather_bytes
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._frames: list[bytes] = []
         self._frame_bytes = 0
         self.content_bytes = 0
+
+    def set_level(self, level: int) -> None:
+        """The level of the frames from here on."""
+        # The content size must be in the frame: the reader bounds its memory by it. The cipher has the checksum.
+        self._zstd = zstandard.ZstdCompressor(level=level, write_content_size=True, write_checksum=False)
 
     @property
     def size(self) -> int:

@@ -17,6 +17,10 @@ class Ending:
         self._heard_ns = 0
         self._hurried = False
 
+    def bound(self, timeout_ns: int) -> None:
+        """Let the end take so long at most."""
+        self._timeout_ns = timeout_ns
+
     @property
     def begun(self) -> bool:
         """Whether the end has begun."""

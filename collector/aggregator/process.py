@@ -28,11 +28,13 @@ from collector.aggregator.resuming import Objects, resume, supervisor
 from collector.aggregator.samples import MAX_SAMPLE_BYTES, SampleError, read_sample
 from collector.aggregator.shipping import Origin, Shipper
 from collector.aggregator.status import EVERY_NS, PASSING, STILL_NS, Rates, build_status, write_status
-from collector.aggregator.store import Store, open_store
+from collector.aggregator.store import LocalFolder, RemoteStore, Store, open_store
 from collector.archive.heads import HeadError, read_head
 from collector.archive.keyfile import identity
 from collector.channel import RECORD_BYTES, unpack
-from collector.config import Config
+from collector.child import Changes
+from collector.config import Config, StartError
+from collector.config.changes import Live, take_over
 from collector.pace import Pace
 from collector.places import CHAIN_FILE, aggregator_run, aggregator_state
 from workers.allocator import keep_freed_memory
@@ -45,7 +47,7 @@ _MOST_RECORDS: Final = 256  # of statistics, before the workers have their turn
 _log = logging.getLogger("aggregator")
 
 
-def run(config: Config, workers: int, statistics_fd: int, monitor_fd: int | None) -> None:
+def run(config: Config, workers: int, statistics_fd: int, monitor_fd: int | None, changes: Changes) -> None:
     """Run until capture has ended and every block is stored, or the time for that is over. Raises StartError."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the supervisor decides
     keep_freed_memory()
@@ -67,6 +69,7 @@ def run(config: Config, workers: int, statistics_fd: int, monitor_fd: int | None
         intake=intake,
         channels=channels,
         statistics_fd=statistics_fd,
+        changes=changes,
     )
     signal.signal(signal.SIGTERM, aggregator.hurry)
     _log.info("instance %s, archive %s", origin.instance, store.place)
@@ -90,12 +93,14 @@ class Aggregator:
         origin: Origin,
         ledger: Ledger,
         shipper: Shipper,
-        store: Store,
+        store: LocalFolder | RemoteStore,
         intake: Intake,
         channels: Mapping[int, socket.socket],
         statistics_fd: int,
+        changes: Changes,
     ) -> None:
         self._config = config
+        self._changes = changes
         self._origin = origin
         self._ledger = ledger
         self._shipper = shipper
@@ -104,16 +109,19 @@ class Aggregator:
         self._channels = dict(channels)
         self._statistics_fd = statistics_fd
         now_ns = time.monotonic_ns()
-        limits = Limits(config.batch.max_mib * _MIB, int(config.batch.max_age_s * _NS))
-        self._batch = Batch(limits, config.batch.zstd_level, now_ns)
+        self._batch = Batch(_limits(config), config.batch.zstd_level, now_ns)
         self._ending = Ending(config.process.stop_timeout_s * _NS)
         self._rates = Rates()
         self._sample: Mapping[str, Any] = {}
         self._warned: set[str] = set()
         self._pace = Pace(EVERY_NS, STILL_NS)
         self._lasting: Mapping[str, Any] = {}
+        self._refused = ""
+        """Why the recipients are not those that the configuration names; empty when they are."""
         for descriptor, channel in self._channels.items():
             channel.setblocking(False)
+            intake.watch(descriptor)
+        for descriptor in changes.fds:
             intake.watch(descriptor)
 
     def hurry(self, *_: object) -> None:
@@ -132,7 +140,10 @@ class Aggregator:
             workers, descriptors = self._intake.poll(self._timeout_ms(now_ns))
             now_ns = time.monotonic_ns()
             for descriptor in descriptors:
-                self._take_records(descriptor, now_ns)
+                if descriptor in self._channels:
+                    self._take_records(descriptor, now_ns)
+                else:
+                    self._reload(descriptor)
             for worker in workers:
                 self._take_blocks(worker, now_ns)
             self._turn(now_ns)
@@ -146,6 +157,40 @@ class Aggregator:
             self._ship(now_ns, final=False)
         if now_ns >= self._pace.due:
             self._tell(now_ns, self._state())
+
+    def _reload(self, descriptor: int) -> None:
+        """Take over what the supervisor sent; the key files are read again, whether their names have changed or not."""
+        config = self._changes.latest()
+        if not self._changes.fds:
+            self._intake.forget(descriptor)
+        if config is not None:
+            self._config = config
+            take_over(self, LIVE)
+            self._pace.stir()
+
+    def adapt_batch(self) -> None:
+        """Gather batches as is said now."""
+        # Never less than before: what was gathered under the bounds before is still held.
+        bounds_of(self._config).apply(len(self._ledger.view()), lower=False)
+        self._batch.adapt(_limits(self._config), self._config.batch.zstd_level)
+
+    def adapt_store(self) -> None:
+        """Keep to the bounds of store and stop that are said now."""
+        self._store.adapt(self._config)
+        self._ending.bound(self._config.process.stop_timeout_s * _NS)
+
+    def adapt_recipients(self) -> None:
+        """Seal for those who are named now; where one's key cannot be used, for those from before."""
+        try:
+            found = recipients(self._config)
+        except StartError as error:
+            self._refused = f"the archive is sealed for the same readers as before: {error.message}; {error.remedy}"
+            _log.error("%s", self._refused)
+            return
+        self._refused = ""
+        if found != self._shipper.recipients:
+            _log.info("the archive is sealed for %s from here on", ", ".join(identity(key).hex() for key in found))
+            self._shipper.recipients = found
 
     def _state(self) -> str:
         if self._ending.begun:
@@ -286,7 +331,7 @@ class Aggregator:
             },
             budget={"cpu_percent": self._config.budget.cpu_percent, "measured": self._sample.get("tree")},
             host=self._sample,
-            warnings=key_warnings(self._config),
+            warnings=[*key_warnings(self._config), *filter(None, [self._refused])],
             state=state,
         )
         lasting = {name: value for name, value in status.items() if name not in PASSING}
@@ -296,6 +341,22 @@ class Aggregator:
             write_status(aggregator_run(self._config.paths.run), status)
         except OSError as error:
             self._warn(f"the status file cannot be written: {error.strerror}")
+
+
+LIVE: Final[Live[Aggregator]] = {
+    "batch.max_mib": Aggregator.adapt_batch,
+    "batch.max_age_s": Aggregator.adapt_batch,
+    "batch.zstd_level": Aggregator.adapt_batch,
+    "store.local_max_mib": Aggregator.adapt_store,
+    "store.min_free_percent": Aggregator.adapt_store,
+    "process.stop_timeout_s": Aggregator.adapt_store,
+    "seal.recipients": Aggregator.adapt_recipients,
+    "budget.cpu_percent": None,
+}
+
+
+def _limits(config: Config) -> Limits:
+    return Limits(config.batch.max_mib * _MIB, int(config.batch.max_age_s * _NS))
 
 
 def _shipper(config: Config, store: Store, ledger: Ledger) -> tuple[Origin, Shipper]:

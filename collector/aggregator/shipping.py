@@ -71,7 +71,8 @@ class Shipper:
     ) -> None:
         self._origin = origin
         self._key = key
-        self._recipients = recipients
+        self.recipients = recipients
+        """Raw public keys for which objects are sealed from here on."""
         self._store = store
         self._chain = chain
         self._ledger = ledger
@@ -101,7 +102,7 @@ class Shipper:
     def ship(self, batch: ClosedBatch, *, final: bool, now_ns: int, realtime_ns: int) -> None:
         """Seal *batch* and try to store it, after those that wait."""
         header = self._header(batch, final=final, realtime_ns=realtime_ns)
-        data = seal(header, batch.groups, self._recipients, self._key)
+        data = seal(header, batch.groups, self.recipients, self._key)
         digest = object_hash(data)
         name = ObjectName(header.instance, header.first_ns, header.last_ns, header.sequence, digest.hex()[:16])
         self._link = Link(header.sequence, digest)

@@ -122,6 +122,11 @@ class LocalFolder:
         """Bytes of all objects in it."""
         return self._size
 
+    def adapt(self, config: Config) -> None:
+        """Keep to other bounds, from the next object on."""
+        self._max_bytes = config.store.local_max_mib * _MIB
+        self._min_free_percent = config.store.min_free_percent
+
     def newest(self, instance: str) -> Path | None:
         """The newest object of *instance*."""
         found = [(name.sequence, path) for path in _files(self._root / instance) if (name := _named(path))]
@@ -183,12 +188,17 @@ class RemoteStore:
     """
 
     def __init__(self, url: str, patience_s: float) -> None:
+        self.place = url
+        self._patience_s = 0.0
+        self._have_patience(patience_s)
+
+    def _have_patience(self, patience_s: float) -> None:
         from obstore.store import from_url
 
-        self.place = url
+        self._patience_s = patience_s
         patience = dt.timedelta(seconds=patience_s)
         self._store = from_url(
-            url,
+            self.place,
             client_options={"timeout": patience, "connect_timeout": patience},
             retry_config={"max_retries": 0, "retry_timeout": patience},
         )
@@ -224,6 +234,16 @@ class RemoteStore:
         """Not known."""
         return
 
+    def adapt(self, config: Config) -> None:
+        """Take a request for lost sooner or later."""
+        if patience_s(config) != self._patience_s:
+            self._have_patience(patience_s(config))
+
+
+def patience_s(config: Config) -> float:
+    """How long one request to a remote store may take, so that a stop keeps to its time."""
+    return min(_MOST_PATIENCE_S, config.process.stop_timeout_s / 4)
+
 
 def open_store(config: Config) -> LocalFolder | RemoteStore:
     """The store that `store.url` names; raises StartError."""
@@ -233,7 +253,7 @@ def open_store(config: Config) -> LocalFolder | RemoteStore:
     from obstore.exceptions import BaseError
 
     try:
-        return RemoteStore(config.store.url, min(_MOST_PATIENCE_S, config.process.stop_timeout_s / 4))
+        return RemoteStore(config.store.url, patience_s(config))
     except (BaseError, ValueError) as error:
         raise StartError(f"{config.store.url} cannot be used: {first_line(error)}", "see store.url") from error
 

@@ -17,17 +17,26 @@ class Ports:
     """
 
     def __init__(self, configured: Collection[int], x_ports: Collection[int], servers: Servers | None) -> None:
+        self._listened: frozenset[int] = frozenset()
+        self._seen: set[int] = set()
+        self.choose(configured, x_ports, servers)
+
+    def choose(self, configured: Collection[int], x_ports: Collection[int], servers: Servers | None) -> None:
+        """Go by others from here on; who listens on them, look() is to say."""
         self._configured = tuple(configured)
         self._x_ports = tuple(x_ports)
         self._servers = servers
         self._owners = {one.port: one.uid for one in servers.sockets} if servers else {}
-        self._listened: frozenset[int] = frozenset()
-        self._seen: set[int] = set()
 
     @property
     def classic(self) -> tuple[int, ...]:
         """Those of the MySQL protocol, in order as far as they were found."""
         return self._configured or tuple(sorted(self._owners))
+
+    @property
+    def x(self) -> tuple[int, ...]:
+        """Those of the X Protocol."""
+        return self._x_ports
 
     @property
     def all(self) -> tuple[int, ...]:

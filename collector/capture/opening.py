@@ -10,18 +10,18 @@ from collections.abc import Callable
 from typing import Final, TypeVar, cast
 
 from collector import places
-from collector.capture import groups, interfaces, servers
-from collector.capture.following import Ports
+from collector.capture import groups, interfaces
 from collector.capture.groups import Group, Wanted
 from collector.capture.interfaces import Interface, InterfaceError, Interfaces
 from collector.capture.listeners import Listeners
-from collector.capture.namespaces import OWN, Namespace, NamespaceError, entered
+from collector.capture.namespaces import OWN, NamespaceError, entered
 from collector.capture.servers import ServerError
-from collector.capture.site import Site
+from collector.capture.site import Site, find_ports
 from collector.capture.slots import Slot
 from collector.capture.sockets import Shape
 from collector.capture.telling import Teller
 from collector.config import Config
+from collector.config.schema import CaptureOptions
 from workers.settings import Responses, Settings
 
 _MISSING_S: Final = 1.0
@@ -71,7 +71,7 @@ def _site(config: Config, place: str, first_worker: int, teller: Teller, generat
         known = Interfaces()
         opened.callback(known.close)
         what = "a server" if place == OWN else f"a server in {namespace.called}"
-        ports = _until_there(lambda: find_ports(config, listeners, namespace), what, teller, generation)
+        ports = _until_there(lambda: find_ports(config.capture, listeners, namespace), what, teller, generation)
         names = ", ".join(config.capture.interfaces)
         bound, group = _until_there(lambda: _group(config, known), f"interface {names}", teller, generation)
         _tell(config, group, teller)
@@ -111,22 +111,17 @@ def _until_there(get: Callable[[], _Found], what: str, teller: Teller, generatio
 
 def _tell(config: Config, group: Group, teller: Teller) -> None:
     """Say how packets are taken."""
-    notes = list(group.notes)
-    if config.capture.keep_percent < 100:
-        notes.append(f"{config.capture.keep_percent} % of all connections are recorded, as capture.keep_percent says")
+    notes = (*group.notes, *notes_on(config.capture))
     for note in notes:
         _log.info("packets: %s", note)
-    teller.tell(notes=tuple(notes))
+    teller.tell(notes=notes)
 
 
-def find_ports(config: Config, listeners: Listeners, namespace: Namespace) -> Ports:
-    """Those configured, or else those of the servers that run in the namespace. Raises ServerError."""
-    chosen = config.capture
-    found = None
-    if not chosen.ports:
-        found = servers.find(listeners.now(), namespace.inode, chosen.x_ports)
-        _say_what_is_not_followed(found)
-    return Ports(chosen.ports, chosen.x_ports, found)
+def notes_on(options: CaptureOptions) -> tuple[str, ...]:
+    """What is to be known of how packets are chosen."""
+    if options.keep_percent == 100:
+        return ()
+    return (f"{options.keep_percent} % of all connections are recorded, as capture.keep_percent says",)
 
 
 def _group(config: Config, known: Interfaces) -> tuple[Interface | None, Group]:
@@ -144,13 +139,3 @@ def _group(config: Config, known: Interfaces) -> tuple[Interface | None, Group]:
         defragment=chosen.fragments == "join",
     )
     return bound, groups.open_group(wanted)
-
-
-def _say_what_is_not_followed(found: servers.Servers) -> None:
-    unknown = sorted({one.port for one in found.sockets if one.uid not in found.uids})
-    if unknown:
-        _log.warning(
-            "the socket of port %s is root's, as many are: another port on which this server may listen later is not"
-            " found without a restart of querytap; let the server run as a user of its own",
-            ", ".join(map(str, unknown)),
-        )

@@ -16,7 +16,7 @@ from typing import Final
 
 from collector import child, privileges
 from collector.capture import statistics
-from collector.capture.opening import open_sites, settings_of
+from collector.capture.opening import notes_on, open_sites, settings_of
 from collector.capture.outbox import Outbox
 from collector.capture.restarts import worker_restart
 from collector.capture.sandbox import Sandbox, sandbox
@@ -24,8 +24,9 @@ from collector.capture.site import Site
 from collector.capture.slots import Slot
 from collector.capture.stopping import Step, StopPlan
 from collector.capture.telling import Teller
-from collector.child import EXIT_CANNOT_START, EXIT_INTERFACE_GONE
+from collector.child import EXIT_CANNOT_START, EXIT_INTERFACE_GONE, Changes
 from collector.config import Config, ConfigError, StartError
+from collector.config.changes import Live, take_over
 from collector.log import log_time, print_lines
 from collector.pace import Pace
 from collector.privileges import Identity
@@ -58,9 +59,11 @@ class Capture:
         sandbox: Sandbox,
         outbox: Outbox,
         teller: Teller,
+        changes: Changes,
         first: bool,
     ) -> None:
         self._config = config
+        self._changes = changes
         self._sites = sites
         self._slots = [slot for site in sites for slot in site.slots]
         self._settings = {slot: settings_of(config, site.served) for site in sites for slot in site.slots}
@@ -85,8 +88,8 @@ class Capture:
         self._epoll.register(self._wakeup, select.EPOLLIN)
         for slot in self._slots:
             self._epoll.register(slot.socket.fd, slot.socket.EVENTS)
-        for site in sites:
-            self._epoll.register(site.fd, select.EPOLLIN)
+        for fd in (*(site.fd for site in sites), *changes.fds):
+            self._epoll.register(fd, select.EPOLLIN)
 
     def run(self) -> int:
         """Capture until SIGTERM; the exit code comes back."""
@@ -119,6 +122,9 @@ class Capture:
         if any(fd == site.fd for site in self._sites):
             self._look_due = 0.0
             return
+        if fd in self._changes.fds:
+            self._reload()
+            return
         slot = next(slot for slot in self._slots if slot.socket.fd == fd)
         if events & select.EPOLLERR:
             number = slot.socket.take_error()
@@ -126,6 +132,34 @@ class Capture:
                 _log.warning("ring of worker %d: %s", slot.number, os.strerror(number))
         self._pace.stir()
         slot.noticed(time.monotonic())
+
+    def _reload(self) -> None:
+        """Take over what the supervisor sent."""
+        before = notes_on(self._config.capture)
+        watched, config = self._changes.fds, self._changes.latest()
+        if not self._changes.fds:
+            self._epoll.unregister(watched[0])
+        if config is None:
+            return
+        self._config = config
+        take_over(self, LIVE)
+        notes = tuple(note for note in self._teller.state.notes if note not in before)
+        self._teller.tell(notes=notes + notes_on(config.capture))
+
+    def choose(self) -> None:
+        """Select packets by the present configuration."""
+        for site in self._sites:
+            site.choose(self._config.capture)
+        self._look_due = 0.0
+
+    def hand_on(self) -> None:
+        """Have workers hand blocks on at the present age."""
+        for slot in self._slots:
+            slot.hand_on_after(self._config.batch.block_age_ms * 1_000_000)
+
+    def bound_stop(self) -> None:
+        """Bound a stop as is said now."""
+        self._stop.bound(self._config.process.stop_timeout_s * _WORKERS_SHARE)
 
     def _signals(self, numbers: bytes) -> None:
         now = time.monotonic()
@@ -261,11 +295,21 @@ class Capture:
         self._done = True
 
 
+LIVE: Final[Live[Capture]] = {
+    "capture.ports": Capture.choose,
+    "capture.x_ports": Capture.choose,
+    "capture.keep_percent": Capture.choose,
+    "batch.block_age_ms": Capture.hand_on,
+    "process.stop_timeout_s": Capture.bound_stop,
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as `python -m collector.capture`, which the supervisor does."""
     parser = argparse.ArgumentParser(prog="python -m collector.capture", description=__doc__)
     parser.add_argument("--settings-fd", type=int, required=True, help="memfd with the resolved configuration as JSON")
     parser.add_argument("--statistics-fd", type=int, required=True, help="SOCK_SEQPACKET socket to the aggregator")
+    parser.add_argument("--changes-fd", type=int, default=-1, help="SOCK_SEQPACKET socket: changed configurations")
     parser.add_argument("--state-fd", type=int, default=-1, help="SOCK_SEQPACKET socket to the supervisor")
     parser.add_argument("--parent", type=int, default=0, help="process with which it ends")
     parser.add_argument("--generation", type=int, default=0, help="how many capture processes there were before")
@@ -283,6 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sandbox=sandbox(config.workers.sandbox),
             outbox=Outbox(options.statistics_fd),
             teller=teller,
+            changes=Changes(options.changes_fd),
             first=options.generation == 0,
         )
         privileges.keep_only(

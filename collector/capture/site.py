@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from collector.capture import filter as packet_filter
-from collector.capture import interfaces
+from collector.capture import interfaces, servers
 from collector.capture.filter import Selection
 from collector.capture.following import Ports
 from collector.capture.interfaces import Interface, Interfaces
 from collector.capture.listeners import Listeners
 from collector.capture.namespaces import Namespace
+from collector.capture.servers import ServerError, Servers
 from collector.capture.slots import Slot
 from collector.channel import OTHERS
 from collector.config.schema import CaptureOptions
+from workers import page
 
 _KNOWN_S: Final = 1.0
 """How long workers are waited for to learn of a port. One that is held up longer learns of it before it goes on, and
 only what it finds in the block it is reading is not read as a server's."""
+_LEFT_S: Final = 30.0
+"""How long workers still read a port whose packets pass no more: longer than any that did stay in a ring."""
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +32,8 @@ _log = logging.getLogger(__name__)
 class Site:
     """Keeps the filter to who listens, and to the interfaces that bear the names which were chosen.
 
-    Promise: workers learn of a port before packets of it pass. *bound* is the one interface the sockets are bound to.
+    Promises: workers learn of a port before packets of it pass, and read it until those that did are read. *bound* is
+    the one interface the sockets are bound to.
     """
 
     def __init__(
@@ -50,8 +56,11 @@ class Site:
         self._bound = bound
         self._ports = ports
         self._listeners = listeners
-        self._served = ports.classic
+        self._recorded = self._served = page.Ports(ports.classic, ports.x)
+        self._left: dict[int, float] = {}
+        """Ports that are not recorded any more, and until when the workers read them."""
         self._told_at = 0.0
+        self._refused = ""
         self._program: Selection | None = None
         self._begun = False
         self._warnings: tuple[str, ...] = ()
@@ -64,7 +73,7 @@ class Site:
     @property
     def served(self) -> tuple[int, ...]:
         """The ports of the MySQL protocol, as the workers were told."""
-        return self._served
+        return self._served.classic
 
     @property
     def ports(self) -> tuple[int, ...]:
@@ -81,6 +90,26 @@ class Site:
         """Whether the filter is to change, and waits for the workers."""
         return self._begun and self._program != self._wanted()
 
+    def choose(self, options: CaptureOptions) -> None:
+        """Record other ports, or another share of the connections, from the next look() and adapt() on.
+
+        Of *options* nothing else may differ. Where servers are to be found, and none is, the ports stay.
+        """
+        before, self._options = self._options, options
+        self._refused = ""
+        if (options.ports, options.x_ports) == (before.ports, before.x_ports):
+            return
+        try:
+            found = None if options.ports else _find(options, self._listeners, self._namespace)
+        except ServerError as error:
+            self._options = replace(options, ports=before.ports, x_ports=before.x_ports)
+            self._refused = (
+                f"capture.ports and capture.x_ports are not changed, as no server is found: {error.message}; start one"
+                " and send SIGHUP again, or start querytap again, which then looks with more rights"
+            )
+        else:
+            self._ports.choose(options.ports, options.x_ports, found)
+
     def look(self, now: float) -> None:
         """Find out who listens and which interfaces there are, and let the workers know of the ports."""
         self._ports.look(self._listeners.now())
@@ -88,12 +117,17 @@ class Site:
             self._present = self._known.now()
             self._names |= {one.index: one.name for one in self._present}
         self._warn()
-        if self._ports.classic != self._served:
-            _log.warning("port %s instead of %s is recorded", _numbers(self._ports.classic), _numbers(self._served))
-            self._served = self._ports.classic
+        recorded = page.Ports(self._ports.classic, self._ports.x)
+        if recorded != self._recorded:
+            _log.warning("port %s instead of %s is recorded", _numbers(recorded.all), _numbers(self._recorded.all))
+            self._left |= dict.fromkeys(self._recorded.all, now + _LEFT_S)
+            self._recorded = recorded
+        served = self._to_serve(now)
+        if served != self._served:
+            self._served = served
             self._told_at = now
             for slot in self.slots:
-                slot.serve(self._served)
+                slot.serve(served)
 
     def adapt(self, now: float) -> None:
         """Swap the filter where another is wanted, once the workers can read what it passes."""
@@ -130,6 +164,15 @@ class Site:
         for slot in self.slots:
             slot.socket.set_filter(packet_filter.drop_all())
 
+    def _to_serve(self, now: float) -> page.Ports:
+        """What is recorded, and what was until a moment ago: it may still be in a ring."""
+        self._left = {port: until for port, until in self._left.items() if now < until and port not in self.ports}
+        classic, x = (
+            (*recorded, *(port for port in served if port in self._left))[: page.MOST_PORTS]
+            for recorded, served in zip(self._recorded, self._served, strict=True)
+        )
+        return page.Ports(classic, x)
+
     def _wanted(self) -> Selection | None:
         return selection(self._options, self._ports, self._present)
 
@@ -148,6 +191,8 @@ class Site:
         self._warnings = found
 
     def _found(self) -> Iterator[str]:
+        if self._refused:
+            yield self._refused
         if self._ports.silent:
             yield _nobody_listens(self._ports.silent, self._namespace.called, configured=bool(self._options.ports))
         there = {one.name for one in self._present}
@@ -156,6 +201,12 @@ class Site:
             yield f"interface {', '.join(missing)} is missing: nothing is recorded of it until it is back (ip link)"
         if self._namespace.gone():
             yield f"{self._namespace.called} is gone: nothing is recorded of it (capture.namespaces) until it is back"
+
+
+def find_ports(options: CaptureOptions, listeners: Listeners, namespace: Namespace) -> Ports:
+    """Those configured, or else those of the servers that run in the namespace. Raises ServerError."""
+    found = None if options.ports else _find(options, listeners, namespace)
+    return Ports(options.ports, options.x_ports, found)
 
 
 def selection(options: CaptureOptions, ports: Ports, present: Sequence[Interface]) -> Selection | None:
@@ -172,6 +223,19 @@ def selection(options: CaptureOptions, ports: Ports, present: Sequence[Interface
         keep=options.keep_percent / 100,
         local=ports.local,
     )
+
+
+def _find(options: CaptureOptions, listeners: Listeners, namespace: Namespace) -> Servers:
+    """The servers that run in the namespace. Raises ServerError."""
+    found = servers.find(listeners.now(), namespace.inode, options.x_ports)
+    unknown = sorted({one.port for one in found.sockets if one.uid not in found.uids})
+    if unknown:
+        _log.warning(
+            "the socket of port %s is root's, as many are: another port on which this server may listen later is not"
+            " found without a restart of querytap; let the server run as a user of its own",
+            ", ".join(map(str, unknown)),
+        )
+    return found
 
 
 def _tied(present: Sequence[Interface]) -> set[Interface]:

@@ -25,6 +25,7 @@ from collector.log import Relay
 from collector.places import BLOCKS_SOCKET
 from collector.privileges import Identity
 from workers import counters, page, process
+from workers.page import Ports
 from workers.process import Setup
 from workers.settings import Settings
 
@@ -69,8 +70,9 @@ class Slot:
         self._page = mmap.mmap(-1, _PAGE_BYTES)  # anonymous and shared: a fork writes to the same page
         self._words = memoryview(self._page).cast("Q")
         # Kept here too, as a worker can write to the page.
-        self._ports: tuple[int, ...] = ()
+        self._ports = Ports((), ())
         self._ports_version = 0
+        self._block_age_ns = 0
         self._command = page.RUN
         self._interfaces_before: dict[int, tuple[int, int]] = {}
         # Not an eventfd: its end is one for both, so a worker could fill it and then make our writes wait.
@@ -150,11 +152,16 @@ class Slot:
         self._words[page.COMMAND_WORD] = self._command = page.DRAIN
         self.kick()
 
-    def serve(self, ports: tuple[int, ...]) -> None:
+    def serve(self, ports: Ports) -> None:
         """Let the worker, and whichever comes after it, know the servers' ports."""
         self._ports = ports
         self._ports_version += 1
         page.write_ports(self._words, ports, self._ports_version)
+        self.kick()
+
+    def hand_on_after(self, block_age_ns: int) -> None:
+        """Have the worker, and whichever comes after it, hand a block on at this age."""
+        self._words[page.BLOCK_AGE_WORD] = self._block_age_ns = block_age_ns
         self.kick()
 
     @property
@@ -169,6 +176,7 @@ class Slot:
         self.taken = 0
         self._words[page.COMMAND_WORD] = self._command
         page.write_ports(self._words, self._ports, self._ports_version)
+        self._words[page.BLOCK_AGE_WORD] = self._block_age_ns
         self._words[page.HEARTBEAT_WORD] = self._words[page.PORTS_KNOWN_WORD] = 0
         if len(self._interfaces_before) < _MOST_INDEXES:
             self._interfaces_before = self.interfaces

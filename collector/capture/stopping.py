@@ -35,6 +35,10 @@ class StopPlan:
         self._kill_at = 0.0
         self._given: set[Step] = set()
 
+    def bound(self, bound_s: float) -> None:
+        """Let a stop that is not asked for yet take so long at most."""
+        self._bound_s = bound_s
+
     @property
     def requested(self) -> bool:
         """Whether a stop was asked for."""

@@ -59,21 +59,21 @@ class Teller:
 
     def __init__(self, fd: int) -> None:
         self._socket = socket.socket(fileno=fd) if fd >= 0 else None
-        self._state = State()
+        self.state = State()
         self._told: State | None = None
 
     def tell(self, **changes: Any) -> None:  # noqa: ANN401  # fields of State
         """Change fields of the state, and send it if the supervisor knows another; never blocks."""
-        self._state = replace(self._state, **changes)
-        if self._socket is None or self._state == self._told:
+        self.state = replace(self.state, **changes)
+        if self._socket is None or self.state == self._told:
             return
         try:
-            self._socket.send(self._state.pack(), socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
+            self._socket.send(self.state.pack(), socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
         except OSError as error:
             if error.errno not in LATER:
                 raise
             return
-        self._told = self._state
+        self._told = self.state
 
     def close(self) -> None:
         """Tell nothing more."""

@@ -11,8 +11,7 @@ from collector.capture.interfaces import Interfaces
 from collector.capture.listeners import Listeners
 from collector.capture.listing import listing
 from collector.capture.namespaces import OWN, Namespace
-from collector.capture.opening import find_ports
-from collector.capture.site import selection
+from collector.capture.site import find_ports, selection
 from collector.cli.options import config_from
 
 
@@ -25,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the sockets' filter, and the program that spreads connections where the kernel's hash is not sound."""
     config = config_from(arguments)
     with contextlib.closing(Listeners()) as listeners, contextlib.closing(Interfaces()) as known:
-        ports = find_ports(config, listeners, Namespace(OWN))
+        ports = find_ports(config.capture, listeners, Namespace(OWN))
         ports.look(listeners.now())
         present = known.now()
     interfaces.require(config.capture.interfaces, present)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import errno
 import importlib
 import os
 import select
@@ -72,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments, module = _parse(words)
     try:
         code = module.run(arguments)
-        print(end="", flush=True)  # so that a closed pipe shows here; without a stdout it does nothing
+        _flush()
     except ConfigError as error:
         print(config_message(error), file=sys.stderr)
         return EXIT_CONFIG
@@ -84,10 +85,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         if not _reader_of_stdout_is_gone():
             raise
-        # The interpreter flushes once more at its end, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_stdout()
         return EXIT_PIPE_CLOSED
     return code
+
+
+def _flush() -> None:
+    """So that a closed pipe shows here; without a stdout it does nothing, and where the terminal is gone neither."""
+    try:
+        print(end="", flush=True)
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        _let_go_of_stdout()
+
+
+def _let_go_of_stdout() -> None:
+    """The interpreter flushes once more at its end, and would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def config_message(error: ConfigError) -> str:

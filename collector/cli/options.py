@@ -14,7 +14,7 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--config",
         type=Path,
-        default=default_path(),
+        default=None,
         metavar="FILE",
         help=f"configuration file (default: {DEFAULT_PATH} where it exists)",
     )
@@ -28,5 +28,11 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def config_from(arguments: argparse.Namespace) -> Config:
-    """The configuration that `--config` and `--set` give. Raises ConfigError."""
-    return load(arguments.config, arguments.set)
+    """The configuration that `--config` and `--set` give, as they are now. Raises ConfigError."""
+    return load(file_of(arguments), arguments.set)
+
+
+def file_of(arguments: argparse.Namespace) -> Path | None:
+    """The file that is read: the one named, else that at the usual place where there is one."""
+    named: Path | None = arguments.config
+    return named or default_path()

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
 from collector import places
-from collector.cli.options import config_from
+from collector.cli.options import config_from, file_of
 from collector.config import Config, StartError
 from collector.supervisor.lifecycle import supervise
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """It has none of its own."""
-    parser.epilog = "SIGTERM or Ctrl-C stops it in order; a second one hurries it."
+    parser.epilog = (
+        "SIGTERM or Ctrl-C stops it in order; a second one hurries it. On SIGHUP it reads its configuration again."
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Record; 0 after an orderly stop, 1 when something was left. Raises ConfigError and StartError."""
+    # It would end the process, until there is somebody to answer it; what comes meanwhile is answered then.
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
+    arguments.config = file_of(arguments)  # should it be gone later, that is a problem and not the defaults
     config = config_from(arguments)
     _ensure_reader(config)
-    return supervise(config)
+    return supervise(config, lambda: config_from(arguments))
 
 
 def _ensure_reader(config: Config) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from collector import jsonfile, places
 from collector.cli.options import config_from
+from collector.config import ConfigError
 from collector.log import printable
 
 STALE_S: Final = 25.0
@@ -28,7 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the status; 0 when it records, 1 when it does not, or when something in the status is wrong."""
-    config = config_from(arguments)
+    try:
+        config = config_from(arguments)
+    except ConfigError as error:  # what runs may go by the file as it was
+        print("\n".join(f"querytap: {problem}" for problem in error.problems), file=sys.stderr)
+        config = error.rest
     path = places.aggregator_run(config.paths.run) / places.STATUS_FILE
     try:
         status = jsonfile.read(path)
@@ -93,9 +98,23 @@ def _processes(processes: Status) -> Iterator[str]:
         yield f"capture    {note}"
     if processes.get("sealed_by"):
         yield f"sandbox    {processes['sealed_by']}"
+    yield from _reload(processes.get("reload"))
     restarts = {name: count for name, count in processes["restarts"].items() if count}
     if restarts:
         yield f"restarts   {', '.join(f'{name} {count}' for name, count in restarts.items())}"
+
+
+def _reload(reload: Status | None) -> Iterator[str]:
+    """When the configuration was last read again, and what came of it."""
+    if not reload:
+        return
+    if not reload["applied"]:
+        yield f"reload     {reload['time']}: REFUSED, the settings from before go on:"
+        yield from (f"           {problem}" for problem in reload["problems"])
+        return
+    yield f"reload     {reload['time']}: {'; '.join(reload['changed']) or 'nothing to change'}"
+    if reload["waiting"]:
+        yield f"           after a restart: {', '.join(reload['waiting'])}"
 
 
 def _of_processes(processes: Status) -> Iterator[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+from collector.config.schema import Config
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Problem:
@@ -29,12 +31,17 @@ class Problem:
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used; holds every problem that was found, not the first alone."""
+    """The configuration cannot be used; holds every problem that was found, not the first alone.
+
+    *rest*: what it says apart from these, for whoever only looks for something that runs.
+    """
 
     problems: tuple[Problem, ...]
+    rest: Config
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[Problem], rest: Config | None = None) -> None:
         self.problems = tuple(problems)
+        self.rest = rest or Config()
         super().__init__(self.problems)
 
     def __str__(self) -> str:

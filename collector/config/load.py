@@ -95,7 +95,7 @@ def _gather_tables(tables: Mapping[str, object], place_of: Callable[[str], str],
         if section not in SECTIONS:
             gathered.refuse(section, unknown_section(section, is_table=isinstance(table, dict)), place)
         elif not isinstance(table, dict):
-            gathered.refuse(section, f"must be a section, once: [{section}]", place, _shown(table))
+            gathered.refuse(section, f"must be a section, once: [{section}]", place, shown(table))
         else:
             for name, raw in table.items():
                 key = f"{section}.{name}"
@@ -107,7 +107,7 @@ def _gather_override(text: str, gathered: _Gathered) -> None:
     key = key.strip()
     section, dot, name = key.partition(".")
     if not (equals and dot and section and name):
-        gathered.refuse("", "must be section.name=value", f"{_OVERRIDE} {_shown(text)}")
+        gathered.refuse("", "must be section.name=value", f"{_OVERRIDE} {shown(text)}")
         return
     if section not in SECTIONS:
         gathered.refuse(key, unknown_section(section, is_table=True), _OVERRIDE)
@@ -132,7 +132,7 @@ def _resolve(gathered: _Gathered) -> Config:
     config = Config(**{section: owner(**of_section[section]) for section, owner in SECTIONS.items()})
     _check_rules(config, gathered, refused=gathered.settings.keys() - values.keys())
     if gathered.problems:
-        raise ConfigError(gathered.problems)
+        raise ConfigError(gathered.problems, config)
     return config
 
 
@@ -145,7 +145,7 @@ def _value_of(key: str, setting: _Setting, gathered: _Gathered) -> Value | None:
     value = convert(option.kind, setting.raw)
     wrong = f"must be {option.kind.value}" if value is None else option.check.problem(value)
     if wrong is not None:
-        gathered.refuse(key, wrong, setting.place, _shown(setting.raw))
+        gathered.refuse(key, wrong, setting.place, shown(setting.raw))
         return None
     return value
 
@@ -157,10 +157,11 @@ def _check_rules(config: Config, gathered: _Gathered, refused: Iterable[str]) ->
             continue
         key = next(key for key in rule.keys if key in gathered.settings)
         setting = gathered.settings[key]
-        gathered.refuse(key, rule.text, setting.place, _shown(setting.raw))
+        gathered.refuse(key, rule.text, setting.place, shown(setting.raw))
 
 
-def _shown(raw: object) -> str:
+def shown(raw: object) -> str:
+    """A value as TOML, for a message: on one line, bounded, and without what may be a secret in a URL."""
     return _legible(toml(raw))
 
 

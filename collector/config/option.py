@@ -12,11 +12,18 @@ import math
 import re
 import typing
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
 Value = int | float | str | tuple[int, ...] | tuple[str, ...]
 """What an option can hold once it is resolved."""
+
+Applies = Literal["reload", "restart"]
+"""When a change of an option takes effect: when a running querytap reads its file again, or when it starts anew."""
+IN_WORDS: Final[dict[Applies, str]] = {
+    "reload": "on a reload (SIGHUP)",
+    "restart": "after a restart",
+}
 
 _T = TypeVar("_T")
 _METADATA_KEY = "querytap"
@@ -60,6 +67,7 @@ class Option:
     meaning: str
     unit: str
     check: Check
+    applies: Applies
     example: Value | None
 
     @property
@@ -73,15 +81,19 @@ class _Declaration:
     meaning: str
     unit: str
     check: Check
+    applies: Applies
     example: Value | None
 
 
-def option(default: _T, meaning: str, *, check: Check, unit: str = "", example: _T | None = None) -> _T:
+def option(
+    default: _T, meaning: str, *, check: Check, applies: Applies, unit: str = "", example: _T | None = None
+) -> _T:
     """Declare a dataclass field as an option.
 
-    *meaning* opens with one sentence that can stand alone. *example* is given where the default shows no shape.
+    *meaning* opens with one sentence that can stand alone. *example* is given where the default shows no shape. One
+    that *applies* on a reload is in the table of a process that takes it (LIVE).
     """
-    declaration = _Declaration(meaning, unit, check, typing.cast("Value | None", example))
+    declaration = _Declaration(meaning, unit, check, applies, typing.cast("Value | None", example))
     return dataclasses.field(default=default, metadata={_METADATA_KEY: declaration})
 
 
@@ -101,6 +113,7 @@ def options_of(section: str, owner: type) -> tuple[Option, ...]:
                 meaning=declared.meaning,
                 unit=declared.unit,
                 check=declared.check,
+                applies=declared.applies,
                 example=declared.example,
             )
         )
@@ -178,10 +191,12 @@ def one_of(*allowed: str, later: Sequence[str] = ()) -> Check:
     return Check(listed, problem)
 
 
-def each(check: Check) -> Check:
-    """A list, perhaps empty, without repetition, of values that each pass *check*."""
+def each(check: Check, *, most: int | None = None) -> Check:
+    """A list, perhaps empty, without repetition, of *most* values at most that each pass *check*."""
 
     def problem(values: Sequence[object]) -> str | None:
+        if most is not None and len(values) > most:
+            return f"has {len(values)} entries, and there can be {most}"
         for index, value in enumerate(values):
             found = check.problem(value)
             if found is not None:
@@ -190,7 +205,8 @@ def each(check: Check) -> Check:
                 return f"{toml(value)} is there twice"
         return None
 
-    return Check(f"each {check.bounds}", problem)
+    limit = "" if most is None else f", at most {most} of them"
+    return Check(f"each {check.bounds}{limit}", problem)
 
 
 def absolute_path(longest_bytes: int = 4096) -> Check:

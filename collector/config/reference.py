@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from collector.config.load import DEFAULT_PATH
-from collector.config.option import Option, toml
+from collector.config.option import IN_WORDS, Option, toml
 from collector.config.schema import OPTIONS, RULES, SECTIONS
 
 SAMPLE_PATH = "packaging/etc/querytap.toml"
@@ -40,6 +40,7 @@ def sample() -> str:
             lines += ["", *_comment(option.meaning), *_comment(f"Allowed: {allowed(option)}")]
             if option.example is not None:
                 lines.append(f"# Example: {option.name} = {toml(option.example)}")
+            lines.append(f"# A change takes effect {IN_WORDS[option.applies]}.")
             lines.append(f"#{option.name} = {toml(option.default)}")
     return "\n".join(lines) + "\n"
 
@@ -59,10 +60,13 @@ def document() -> str:
         "problem at once with its place, and ends with 2 when there is one. It also warns, without failing, of users,",
         "interfaces and key files that this host does not have. `querytap explain NAME` shows one option.",
         f"`{SAMPLE_PATH}` is a file with every option in it.",
+        "",
+        "On SIGHUP a running querytap reads its file again. A change then takes effect where it says *reload* below,",
+        "and waits for a restart where it says *restart*; [reload.md](reload.md) shows both.",
     ]
     for section in SECTIONS:
         lines += ["", f"## [{section}]", "", meaning_of(section), ""]
-        lines += ["| option | default | unit | allowed | meaning |", "| --- | --- | --- | --- | --- |"]
+        lines += ["| option | default | unit | allowed | change | meaning |", "| --- | --- | --- | --- | --- | --- |"]
         lines += [_row(option) for option in options_in(section)]
     lines += ["", "## What must hold between options", "", *(f"- {rule.text}" for rule in RULES)]
     return "\n".join(lines) + "\n"
@@ -76,6 +80,7 @@ def explanation(option: Option) -> str:
         ("default", f"{toml(option.default)}{unit}"),
         ("allowed", allowed(option)),
         ("example", f"{option.name} = {toml(option.example)}" if option.example is not None else ""),
+        ("change", f"takes effect {IN_WORDS[option.applies]}"),
         *(("rule", rule.text) for rule in RULES if option.key in rule.keys),
     ]
     lines = [option.key, *_wrapped(option.meaning, "  "), ""]
@@ -150,6 +155,7 @@ def _row(option: Option) -> str:
         f"`{toml(option.default)}`",
         option.unit,
         option.check.bounds,
+        option.applies,
         option.meaning + example,
     )
     return f"| {' | '.join(cells)} |"

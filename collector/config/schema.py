@@ -26,6 +26,7 @@ from collector.config.option import (
 
 # sun_path has 108 bytes with its end (unix(7)); <run>/worker-63/blocks.sock has to fit.
 _LONGEST_RUN_PATH_BYTES = 107 - len("/worker-63/blocks.sock")
+_MOST_PORTS = 64  # for which there is room where workers are told of them (workers.page)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +37,16 @@ class CaptureOptions:
         (),
         "TCP ports of the servers to record. Empty: the ports on which the mysqld and mariadbd processes of this host "
         "listen, followed as these start, stop and move.",
-        check=each(between(1, 65535)),
+        applies="reload",
+        check=each(between(1, 65535), most=_MOST_PORTS),
         example=(3306, 3307),
     )
     x_ports: tuple[int, ...] = option(
         (),
         "TCP ports on which servers speak the X Protocol, 33060 as a rule, to record as well. They are never looked "
         "for: as a rule X Protocol clients use TLS, of which nothing can be read.",
-        check=each(between(1, 65535)),
+        applies="reload",
+        check=each(between(1, 65535), most=_MOST_PORTS),
         example=(33060,),
     )
     tunnels: tuple[str, ...] = option(
@@ -53,12 +56,14 @@ class CaptureOptions:
         "all packets of these tunnels pass it whole, answers and other traffic too, and the workers sort them. The "
         "kernel's hash spreads VXLAN over workers by each direction: with several workers, let capture.fanout be "
         '"cbpf", or statements may have no status.',
+        applies="restart",
         check=each(one_of("vxlan", "gre", "ipip")),
         example=("vxlan",),
     )
     interfaces: tuple[str, ...] = option(
         (),
         "Network interfaces to listen on. Empty: all of them, loopback included.",
+        applies="restart",
         check=each(interface_name()),
         example=("eth0", "lo"),
     )
@@ -67,6 +72,7 @@ class CaptureOptions:
         "Network namespaces to record, where servers run in containers: the path of one (/run/netns/NAME), or the "
         'number of a process in it; "own" is the one that querytap runs in. Empty: that one alone. Each has '
         "workers.count workers of its own. Entering another one takes the capability CAP_SYS_ADMIN at the start.",
+        applies="restart",
         check=each(namespace()),
         example=("own", "/run/netns/db"),
     )
@@ -74,6 +80,7 @@ class CaptureOptions:
         "full",
         'What is recorded. "full": every statement. The modes "monitor" (no capture, metrics only) and "slow" (only '
         "slow or failed statements) are not available yet.",
+        applies="restart",
         check=one_of("full", later=("monitor", "slow")),
     )
     responses: str = option(
@@ -83,6 +90,7 @@ class CaptureOptions:
         'and no latency. "first": also the start of each answer, for status, error, affected rows and time to first '
         'byte. "timing": also the headers of all the rest, for bytes and time to last byte. "all": every byte, for '
         "rows, warnings and final status; this costs as much more as the answers are big.",
+        applies="restart",
         check=one_of("none", "first", "timing", "all"),
     )
     keep_percent: int = option(
@@ -91,6 +99,7 @@ class CaptureOptions:
         "and ports, and the kernel's filter leaves out the others at next to no cost. What is in tunnels is all "
         "recorded.",
         unit="%",
+        applies="reload",
         check=between(1, 100),
     )
     method: str = option(
@@ -99,6 +108,7 @@ class CaptureOptions:
         'fills. "ring-v2": through a TPACKET_V2 ring, which has a place of 68 KiB for each packet, so that it fills '
         'sooner. "socket": through capture, which takes packets from a plain socket, for kernels that have no rings. '
         '"auto": the first of these that this kernel has and that is sound; `querytap status` says which, and why.',
+        applies="restart",
         check=one_of("auto", "ring", "ring-v2", "socket"),
     )
     fanout: str = option(
@@ -106,6 +116,7 @@ class CaptureOptions:
         'How the kernel spreads connections over several workers. "hash": by its own hash. "cbpf": by a program of '
         "querytap's, which reckons with both addresses and both ports. \"auto\": by its hash, unless a trial at the "
         "start shows that it separates the two directions of a connection; `querytap status` says which, and why.",
+        applies="restart",
         check=one_of("auto", "hash", "cbpf"),
     )
     fragments: str = option(
@@ -113,6 +124,7 @@ class CaptureOptions:
         'What becomes of fragments of IP datagrams, of which TCP has none as a rule. "count": the first of each is '
         'counted, none is read. "join": the kernel puts those of IPv4 together, of all packets of the host, before the '
         "filter sees them.",
+        applies="restart",
         check=one_of("count", "join"),
     )
     ring_mib: int = option(
@@ -121,6 +133,7 @@ class CaptureOptions:
         "at least two blocks of it; where the kernel has less to give, the ring is smaller and a warning says so. A "
         "ring that is full makes the kernel drop packets, which the ledger shows.",
         unit="MiB",
+        applies="restart",
         check=between(1, 4096),
     )
     block_kib: int = option(
@@ -129,6 +142,7 @@ class CaptureOptions:
         "default holds every packet there is. Of smaller ones there are more, which bridges a longer pause of a worker "
         "where packets are few.",
         unit="KiB",
+        applies="restart",
         check=power_of_two(128, 4096),
     )
     block_timeout_ms: int = option(
@@ -136,6 +150,7 @@ class CaptureOptions:
         "Time after which the kernel hands over a block of the ring that is not full. Shorter: statements appear "
         "sooner; longer: fewer wake-ups.",
         unit="ms",
+        applies="restart",
         check=between(10, 1000),
     )
 
@@ -148,6 +163,7 @@ class WorkersOptions:
         1,
         "Number of worker processes. Connections are spread over them by the kernel; both directions of a connection "
         "go to the same worker.",
+        applies="restart",
         check=between(1, 64),
     )
     sandbox: str = option(
@@ -156,6 +172,7 @@ class WorkersOptions:
         "and no other process: by a seccomp filter, and by Landlock. docs/security.md says how. "
         '"auto": by what the kernel has of both; the log and `querytap status` say what that is. "required": by both, '
         'or querytap does not start. "off": by neither, to find out whether a fault comes from there.',
+        applies="restart",
         check=one_of("auto", "required", "off"),
     )
 
@@ -169,12 +186,14 @@ class DecodeOptions:
         "Longest text of one statement that is kept. What is beyond is cut, the statement is flagged as truncated and "
         "its whole length is recorded, with the SHA-256 of all of it.",
         unit="KiB",
+        applies="restart",
         check=between(1, 32 * 1024),
     )
     max_flows: int = option(
         65536,
         "Number of connections one worker keeps state of. Beyond it one that is closed, or was long idle, is given up.",
         unit="connections",
+        applies="restart",
         check=between(16, 4 * 1024 * 1024),
     )
     max_flow_buffer_kib: int = option(
@@ -182,6 +201,7 @@ class DecodeOptions:
         "Most bytes of one connection that wait for a missing segment. Beyond it the missing bytes are given up as "
         "lost.",
         unit="KiB",
+        applies="restart",
         check=between(16, 1024 * 1024),
     )
     max_buffer_mib: int = option(
@@ -189,12 +209,14 @@ class DecodeOptions:
         "Most bytes that all connections of one worker hold together: segments that wait for a missing one, and "
         "statements that are not complete.",
         unit="MiB",
+        applies="restart",
         check=between(1, 65536),
     )
     gap_timeout_ms: int = option(
         1000,
         "Time to wait for a missing segment before its bytes are given up as lost.",
         unit="ms",
+        applies="restart",
         check=between(10, 60_000),
     )
     idle_timeout_s: int = option(
@@ -202,6 +224,7 @@ class DecodeOptions:
         "Time without a packet after which a connection's state is dropped. The default is that of the server's "
         "wait_timeout.",
         unit="s",
+        applies="restart",
         check=between(1, 7 * 86_400),
     )
 
@@ -214,6 +237,7 @@ class BatchOptions:
         8,
         "Size at which a batch is closed and shipped.",
         unit="MiB",
+        applies="reload",
         check=between(1, 256),
     )
     max_age_s: float = option(
@@ -221,18 +245,21 @@ class BatchOptions:
         "Age at which a batch is closed and shipped, whatever its size. A batch with ledger and health goes out at "
         "least each minute, empty or not, hence the upper bound.",
         unit="s",
+        applies="reload",
         check=between(1, 60),
     )
     block_age_ms: int = option(
         500,
         "Age at which a worker hands its statements to the aggregator, whatever their number.",
         unit="ms",
+        applies="reload",
         check=between(10, 10_000),
     )
     zstd_level: int = option(
         1,
         "Level of the zstd compression. Higher: smaller objects for more CPU. On statements packed in columns level 3 "
         "saves some 2 % of the bytes for half as much CPU again.",
+        applies="reload",
         check=between(1, 19),
     )
 
@@ -245,6 +272,7 @@ class StoreOptions:
         "",
         'The archive: an absolute path, or a URL. Empty: the folder "archive" in paths.state. Local folders are '
         "supported; s3://, gs:// and az:// are accepted as an experiment.",
+        applies="restart",
         check=store_url("file", "s3", "gs", "az"),
         example="file:///srv/querytap",
     )
@@ -252,6 +280,7 @@ class StoreOptions:
         10_240,
         "Size a local archive may reach. Beyond it the oldest objects are removed and counted.",
         unit="MiB",
+        applies="reload",
         check=between(1, 16 * 1024 * 1024),
     )
     min_free_percent: int = option(
@@ -259,6 +288,7 @@ class StoreOptions:
         "Share of the file system under a local archive that stays free. Where less is free, the oldest objects are "
         "removed and counted; the newest 64 MiB always stay.",
         unit="%",
+        applies="reload",
         check=between(0, 90),
     )
 
@@ -271,6 +301,7 @@ class SealOptions:
         (),
         "Files with the public keys of those who can open the archive, as `querytap keygen` writes them. Empty: "
         '"keys/reader.pub" in paths.state, where it exists.',
+        applies="reload",
         check=each(absolute_path()),
         example=("/etc/querytap/audit.pub",),
     )
@@ -285,6 +316,7 @@ class BudgetOptions:
         "Most CPU time of all of querytap's processes together; 100 is one core. It is reported beside what is used, "
         "and not enforced yet.",
         unit="% of one core",
+        applies="reload",
         check=between(0.1, 6400),
     )
 
@@ -297,6 +329,7 @@ class MonitorOptions:
         10,
         "Time between two samples of the host's and querytap's own CPU, memory and load.",
         unit="s",
+        applies="reload",
         check=between(1, 3600),
     )
 
@@ -309,6 +342,7 @@ class ProcessOptions:
         "",
         'User of the aggregator and the monitor. Empty: "querytap" where it exists, else number 65530. Where querytap '
         "is not started by root, all processes keep the user who started them.",
+        applies="restart",
         check=user_name(),
         example="querytap",
     )
@@ -316,6 +350,7 @@ class ProcessOptions:
         "",
         'User of the workers, which read what strangers send. Empty: "querytap-worker" where it exists, else number '
         "65531. The same holds as for process.user, and it should be another one.",
+        applies="restart",
         check=user_name(),
         example="querytap-worker",
     )
@@ -324,6 +359,7 @@ class ProcessOptions:
         "Longest time an orderly stop takes to bring rings, blocks and batches into the archive. What is left then is "
         "said and given up.",
         unit="s",
+        applies="reload",
         check=between(1, 3600),
     )
 
@@ -335,12 +371,14 @@ class PathsOptions:
     state: str = option(
         "/var/lib/querytap",
         "Folder of what outlives a restart: keys, and the archive where it is local.",
+        applies="restart",
         check=absolute_path(),
     )
     run: str = option(
         "/run/querytap",
         "Folder of what does not outlive a restart: sockets, the process id and the status. Its length is bounded by "
         "that of a Unix socket's path.",
+        applies="restart",
         check=absolute_path(_LONGEST_RUN_PATH_BYTES),
     )
 

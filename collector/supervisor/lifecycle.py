@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 import os
 import select
@@ -15,11 +16,13 @@ from collector.capture import telling
 from collector.capture.namespaces import OWN
 from collector.capture.sandbox import Sandbox, sandbox
 from collector.config import Config, StartError
+from collector.config.changes import Live, take_over
 from collector.identities import SERVICE, WORKERS
 from collector.privileges import Identity
 from collector.supervisor import folders, tree
 from collector.supervisor.folders import Held
 from collector.supervisor.order import CAPTURE, StopOrder
+from collector.supervisor.reloading import Outcome, Read, reload
 from collector.supervisor.restarting import Fault, GiveUp, Restart, RestartPolicy
 from collector.supervisor.tree import Child, Tree
 
@@ -27,7 +30,7 @@ READY: Final = "querytap is recording"
 
 _START_S: Final = 60.0
 _START_POLL_S: Final = 0.05
-_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 # It opens packet sockets, and looks whose sockets are the servers'; it has given that up when it forks workers.
 _AT_CAPTURES_START: Final = (privileges.CAP_NET_RAW, privileges.CAP_SYS_PTRACE, privileges.CAP_DAC_READ_SEARCH)
@@ -37,10 +40,11 @@ _TO_ENTER: Final = (privileges.CAP_SYS_ADMIN,)
 _log = logging.getLogger(__name__)
 
 
-def supervise(config: Config) -> int:
-    """Record until SIGTERM, SIGINT or SIGHUP; 0 when everything then went as it should, else 1.
+def supervise(config: Config, read: Read) -> int:
+    """Record until SIGTERM or SIGINT; 0 when everything then went as it should, else 1.
 
-    Raises StartError when a right, a server, a user or a folder is missing, or when capture cannot be kept running.
+    On SIGHUP *read* gives the configuration anew. The caller has blocked it, so that one that comes early waits. Raises
+    StartError when a right, a server, a user or a folder is missing, or when capture cannot be kept running.
     """
     log.to_stderr("run")
     _check_rights()
@@ -57,7 +61,7 @@ def supervise(config: Config) -> int:
             privileges.CAP_KILL,
             passed_on=[*_AT_CAPTURES_START, *(_TO_ENTER if _enters_others(config) else ())],
         )
-        return Supervisor(config, held, user, worker_user, walls).run()
+        return Supervisor(config, read=read, held=held, user=user, worker_user=worker_user, walls=walls).run()
     finally:
         held.close()
 
@@ -65,8 +69,13 @@ def supervise(config: Config) -> int:
 class Supervisor:
     """The main loop around a Tree."""
 
-    def __init__(self, config: Config, held: Held, user: Identity, worker_user: Identity, walls: Sandbox) -> None:
+    def __init__(
+        self, config: Config, *, read: Read, held: Held, user: Identity, worker_user: Identity, walls: Sandbox
+    ) -> None:
         self._config = config
+        self._read = read
+        self._reloaded: dict[str, Any] | None = None
+        self._terminal = _has_terminal()
         self._walls = walls
         self._run_folder = held.run
         self._tree = Tree(config, user, worker_user)
@@ -82,9 +91,9 @@ class Supervisor:
 
     def run(self) -> int:
         """Start all, wait until they record, go on until told to stop, stop."""
-        # As nohup does with SIGHUP: what is ignored stays so.
+        # What is ignored stays so, but for SIGHUP: nohup has it ignored so that the end of a terminal ends nothing.
         stopping = [number for number in _STOP_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
-        self._wakeup = child.signals((*stopping, signal.SIGCHLD))
+        self._wakeup = child.signals((*stopping, signal.SIGHUP, signal.SIGCHLD))
         self._start_all()
         began = time.monotonic()
         ready = False
@@ -132,14 +141,22 @@ class Supervisor:
         soonest = min((at for at in times if at is not None), default=None)
         outputs = [one.output for one in self._tree.children.values() if one.output >= 0]
         reading = [self._wakeup.fileno(), self._tree.state.fileno(), *outputs]
-        select.select(reading, [], [], None if soonest is None else max(soonest - now, 0))
+        writing = [fd for one in self._tree.children.values() for fd in one.untold]
+        # Only here does SIGHUP come in: of however many there are, none fills the socket that tells of SIGTERM too.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGHUP,))
+        select.select(reading, writing, [], None if soonest is None else max(soonest - now, 0))
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
 
     def _turn(self, now: float, *, ready: bool) -> None:
-        for number in child.arrived(self._wakeup):
+        arrived = child.arrived(self._wakeup)
+        for number in arrived:
             if number in _STOP_SIGNALS:
                 self._ask_to_stop(now)
+        if signal.SIGHUP in arrived:
+            self._hang_up(now)
         self._hear()
         for one in self._tree.children.values():
+            one.tell_rest()
             log.print_lines(one.lines(now, log.log_time()))
             code = one.ended()
             if code is not None:
@@ -173,6 +190,30 @@ class Supervisor:
             if found != self._capture:
                 self._capture = found
                 self._note()
+
+    def _hang_up(self, now: float) -> None:
+        """SIGHUP: the terminal that it was started on is gone, or the configuration is to be read again."""
+        if self._terminal and not _has_terminal():
+            self._ask_to_stop(now)
+        elif not self._stop.requested:
+            self._reload()
+
+    def _reload(self) -> None:
+        outcome = reload(self._config, self._read)
+        try:
+            self._tree.adopt(outcome.config)
+        except StartError as error:
+            outcome = Outcome(config=self._config, problems=(str(error),))
+        for line in outcome.lines():
+            _log.log(*line)
+        self._config = outcome.config
+        take_over(self, LIVE)
+        self._reloaded = {"time": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), **outcome.as_map()}
+        self._note()
+
+    def bound_stop(self) -> None:
+        """Bound a stop as is said now."""
+        self._stop.bound(self._config.process.stop_timeout_s)
 
     def _ask_to_stop(self, now: float) -> None:
         if not self._stop.requested:
@@ -214,6 +255,7 @@ class Supervisor:
             "unsealed_by": list(self._walls.missing),
             "waiting": self._capture.waiting,
             "warnings": list(self._capture.warnings),
+            "reload": self._reloaded,
         }
         jsonfile.replace(self._run_folder, places.PROCESSES_FILE, written)
 
@@ -237,7 +279,14 @@ class Supervisor:
         return places.aggregator_run(self._config.paths.run) / places.STATUS_FILE
 
 
+LIVE: Final[Live[Supervisor]] = {"process.stop_timeout_s": Supervisor.bound_stop}
+
 _LEFT: Final = ("decoded", "shipped", "filtered", "lost", "evicted", "held")
+
+
+def _has_terminal() -> bool:
+    """Whether one of our standard streams is a terminal that has not hung up."""
+    return any(os.isatty(fd) for fd in range(3))
 
 
 def _enters_others(config: Config) -> bool:

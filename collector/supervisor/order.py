@@ -37,6 +37,11 @@ class StopOrder:
         self._hurried = False
         self._given: set[Order] = set()
 
+    def bound(self, bound_s: float) -> None:
+        """Let a stop that is not asked for yet take so long at most."""
+        if self._began is None:
+            self._bound_s = bound_s
+
     @property
     def requested(self) -> bool:
         """Whether a stop was asked for."""

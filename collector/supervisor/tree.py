@@ -16,7 +16,8 @@ from typing import Final
 
 import collector
 from collector import privileges
-from collector.config import Config, to_mapping
+from collector.child import LATER, MOST_CONFIG_BYTES
+from collector.config import Config, StartError, to_mapping
 from collector.log import Relay
 from collector.privileges import Identity
 from collector.supervisor.order import AGGREGATOR, CAPTURE, MONITOR
@@ -45,6 +46,8 @@ class Child:
         self.output = -1
         """Becomes readable when it has written something; -1 when there is nothing more to come."""
         self._process: subprocess.Popen[bytes] | None = None
+        self._changes: socket.socket | None = None
+        self._untold = b""
         # Capture passes on what its workers wrote, and has bounded it.
         self._relay = Relay(name, names=r"capture|worker \d+", bounded=False) if name == CAPTURE else Relay(name)
 
@@ -73,6 +76,50 @@ class Child:
         os.set_blocking(self.output, False)
         self.started = now
         self.due = None
+
+    def listen(self) -> socket.socket:
+        """The other end of what tell() sends from here on; of what was sent before, the rest is forgotten."""
+        self.close()
+        self._changes, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._changes.setblocking(False)
+        return theirs
+
+    def tell(self, config: Config) -> None:
+        """Send another configuration, in place of one that there was no room for yet; never blocks.
+
+        One that is not started yet is told nothing. StartError: it is too long to be sent.
+        """
+        if self._changes is None:
+            return
+        message = json.dumps(to_mapping(settings_for(self.name, config))).encode()
+        if len(message) > MOST_CONFIG_BYTES:
+            raise StartError(f"the configuration is too long to be sent to {self.name}", "restart querytap")
+        self._untold = message
+        self.tell_rest()
+
+    def tell_rest(self) -> None:
+        """Send what there was no room for, if there is room now."""
+        if self._changes is None or not self._untold:
+            return
+        try:
+            self._changes.send(self._untold, socket.MSG_NOSIGNAL)
+        except OSError as error:
+            if error.errno not in LATER:
+                raise
+            return
+        self._untold = b""
+
+    @property
+    def untold(self) -> list[int]:
+        """An fd that can be written to when tell_rest() can do something."""
+        return [self._changes.fileno()] if self._changes is not None and self._untold else []
+
+    def close(self) -> None:
+        """Tell nothing more."""
+        if self._changes is not None:
+            self._changes.close()
+        self._changes = None
+        self._untold = b""
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal, if it runs."""
@@ -132,12 +179,19 @@ class Tree:
             MONITOR: Child(MONITOR, user),
         }
 
+    def adopt(self, config: Config) -> None:
+        """Go by another configuration: children that run are told of it. StartError: it is too long for that."""
+        for child in self.children.values():
+            child.tell(config)
+        self._config = config
+
     def start(self, name: str, now: float, *, generation: int = 0) -> None:
         """Start a child; *generation* says how many there were before."""
         child = self.children[name]
+        changes = child.listen()
         settings = _memfd(settings_for(name, self._config))
-        arguments = ["--settings-fd", str(settings)]
-        fds = [settings]
+        arguments = ["--settings-fd", str(settings), "--changes-fd", str(changes.fileno())]
+        fds = [settings, changes.fileno()]
         for option, fd in self._fds(name):
             arguments += [option, str(fd)]
             fds.append(fd)
@@ -150,6 +204,7 @@ class Tree:
             child.start(arguments, fds, now)
         finally:
             os.close(settings)
+            changes.close()
 
     def alive(self) -> set[str]:
         """The names of those that run."""
@@ -167,6 +222,8 @@ class Tree:
 
     def close(self) -> None:
         """Close all ends."""
+        for child in self.children.values():
+            child.close()
         for end in (*self._statistics, *self._samples, *self._state):
             end.close()
 

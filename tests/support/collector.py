@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -49,7 +50,7 @@ class Collector:
         self.archive = folder / "state" / "archive"
         self.key = folder / "state" / "keys" / "reader.key"
         self.log = folder / "querytap.log"
-        self._config = folder / "querytap.toml"
+        self.config = folder / "querytap.toml"
         text = _CONFIG.format(
             port=port,
             x_ports=list(x_ports),
@@ -58,10 +59,10 @@ class Collector:
             state=folder / "state",
             run=self._run,
         )
-        self._config.write_text(text, encoding="utf-8")
-        processes.run(processes.querytap("keygen", "--config", str(self._config)))
+        self.config.write_text(text, encoding="utf-8")
+        processes.run(processes.querytap("keygen", "--config", str(self.config)))
         more = [word for setting in settings for word in ("--set", setting)]
-        self._process = namespace.start(processes.querytap("run", "--config", str(self._config), *more), self.log)
+        self._process = namespace.start(processes.querytap("run", "--config", str(self.config), *more), self.log)
         try:
             self._wait_for_capture()
         except BaseException:
@@ -78,6 +79,22 @@ class Collector:
     def process(self) -> subprocess.Popen[bytes]:
         """The supervisor."""
         return self._process
+
+    def reload(self, text: str) -> None:
+        """Have it read another configuration; returns when its log says that it has."""
+        before = self.log.read_text(errors="replace").count(" run: reload: ")
+        self.config.write_text(text, encoding="utf-8")
+        self._process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while self.log.read_text(errors="replace").count(" run: reload: ") == before:
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"querytap does not answer SIGHUP:\n{self.complaint()}")
+            time.sleep(0.02)
+
+    def processes(self) -> dict[str, Any]:
+        """What the supervisor says of the processes."""
+        found: dict[str, Any] = json.loads((self._run / "processes.json").read_text(encoding="utf-8"))
+        return found
 
     def stop(self) -> int:
         """Stop it in order; its exit status."""

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
+import socket
 from collections.abc import Iterator
 from signal import SIGKILL, SIGTERM
 
 import pytest
 
 from collector import child
-from collector.config import Config, to_mapping
+from collector.config import Config, from_mapping, to_mapping
 
 
 @pytest.fixture
@@ -42,3 +44,20 @@ def test_how_a_process_ended_is_said_in_words() -> None:
     assert child.manner(3) == "ended with code 3"
     assert child.manner(-SIGKILL) == "was killed by SIGKILL"
     assert child.manner(-SIGTERM) == "was killed by SIGTERM"
+
+
+def test_of_the_configurations_that_came_the_last_is_taken_and_the_end_is_seen() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    changes = child.Changes(theirs.detach())
+    assert changes.latest() is None
+    for level in (2, 3):
+        config = from_mapping({"batch": {"zstd_level": level}})
+        ours.send(json.dumps(to_mapping(config)).encode())
+    assert select.select(changes.fds, [], [], 0)[0] == changes.fds
+    assert changes.latest() == config
+    assert changes.latest() is None
+    ours.close()
+    assert changes.latest() is None
+    assert changes.fds == []
+    changes.close()
+    assert child.Changes(-1).fds == []

@@ -9,6 +9,7 @@ import pytest
 from workers import page
 from workers.arrivals import Arrivals
 from workers.counters import NAMES
+from workers.page import Ports
 
 
 @pytest.fixture
@@ -17,20 +18,20 @@ def words() -> memoryview:
 
 
 def test_ports_come_back_as_they_were_written(words: memoryview) -> None:
-    assert page.read_ports(words) == (0, ())
-    page.write_ports(words, (3306, 65535), 1)
-    assert page.read_ports(words) == (1, (3306, 65535))
-    page.write_ports(words, (1,), 2)
-    assert page.read_ports(words) == (2, (1,))
+    assert page.read_ports(words) == (0, Ports((), ()))
+    page.write_ports(words, Ports((3306, 65535), (33060,)), 1)
+    assert page.read_ports(words) == (1, Ports((3306, 65535), (33060,)))
+    page.write_ports(words, Ports((1,), ()), 2)
+    assert page.read_ports(words) == (2, Ports((1,), ()))
 
 
-def test_there_is_room_for_the_most_ports_and_no_more(words: memoryview) -> None:
+def test_there_is_room_for_the_most_ports_of_each_protocol_and_no_more(words: memoryview) -> None:
     most = tuple(range(1, page.MOST_PORTS + 1))
-    page.write_ports(words, most, 1)
-    assert page.read_ports(words) == (1, most)
+    page.write_ports(words, Ports(most, most), 1)
+    assert page.read_ports(words) == (1, Ports(most, most))
     assert words[page.FIRST_COUNTER_WORD] == 0
     with pytest.raises(ValueError, match="65 ports, the page has room for 64"):
-        page.write_ports(words, (*most, 65), 2)
+        page.write_ports(words, Ports((), (*most, 65)), 2)
 
 
 def test_ports_written_while_they_are_read_are_read_again() -> None:
@@ -49,7 +50,7 @@ def test_ports_written_while_they_are_read_are_read_again() -> None:
 
     words = Words()
     words.now[page.PORT_COUNT_WORD] = words.now[page.FIRST_PORT_WORD] = words.now[page.PORTS_VERSION_WORD] = 1
-    assert page.read_ports(cast("memoryview", words)) == (2, (2,))
+    assert page.read_ports(cast("memoryview", words)) == (2, Ports((2,), ()))
 
 
 def test_the_counters_fit_behind_the_ports() -> None:

@@ -48,9 +48,29 @@ def test_a_port_on_which_a_server_begins_to_listen_is_read_from_then_on_and_the_
     capture, known = Capture(SETTINGS), Connection()
     other = Connection(client_port=40001, server_port=3307)
     capture.feed(*logged_in(known), *logged_in(other))
-    capture.pipeline.serve((3306, 3307))
+    capture.pipeline.serve((3306, 3307), ())
     capture.feed(known.client(SELECT), *logged_in(other), other.client(mysql.query(b"SELECT 2")))
     assert set(texts(capture.finish())[-2:]) == {b"SELECT 1", b"SELECT 2"}
+
+
+def test_the_ports_of_either_protocol_may_change_and_what_comes_of_others_is_foreign() -> None:
+    capture, x = Capture(SETTINGS), Connection(client_port=40001, server_port=33060)
+    capture.feed(*logged_in(Connection()))
+    capture.pipeline.serve((), (33060,))
+    capture.feed(*logged_in(Connection(client_port=40002)), x.client(b"\x06\0\0\0\x0c\x1a\x03SQL"))
+    counted = capture.pipeline.counters()
+    assert counted["packets_foreign"] == len(logged_in(Connection()))
+    assert counted["connections_opened"] == 2
+
+
+def test_the_age_of_a_block_may_change() -> None:
+    capture, connection = Capture(SETTINGS), Connection()
+    capture.feed(*logged_in(connection), connection.client(SELECT), connection.server(mysql.result()))
+    opened_ns = START_NS + 9 * STEP_NS
+    capture.pipeline.block_age_ns = 3_000_000_000
+    assert not capture.pipeline.block_ready(opened_ns + 2_000_000_000)
+    capture.pipeline.block_age_ns = 1_000_000_000
+    assert capture.pipeline.block_ready(opened_ns + 2_000_000_000)
 
 
 def test_sequence_numbers_may_wrap_inside_a_statement() -> None:

@@ -11,7 +11,16 @@ import zmq
 from workers import message, process
 from workers.arrivals import Arrivals
 from workers.clock import Reading
-from workers.page import COMMAND_WORD, DRAIN, FIRST_COUNTER_WORD, HEARTBEAT_WORD, PORTS_KNOWN_WORD, write_ports
+from workers.page import (
+    BLOCK_AGE_WORD,
+    COMMAND_WORD,
+    DRAIN,
+    FIRST_COUNTER_WORD,
+    HEARTBEAT_WORD,
+    PORTS_KNOWN_WORD,
+    Ports,
+    write_ports,
+)
 from workers.process import Block, Loop
 
 SECOND = 1_000_000_000
@@ -44,8 +53,9 @@ class Pipeline:
         self.stepped: list[tuple[int, int, int, int]] = []
         """After how many packets it was told of a step, since which row, by how much, and what the clock shows."""
         self.settled: list[int] = []
-        self.served: list[tuple[int, tuple[int, ...]]] = []
+        self.served: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
         """After how many packets it was told which ports."""
+        self.block_age_ns = SECOND
         self._every = every
 
     @property
@@ -85,8 +95,8 @@ class Pipeline:
     def store_counters(self, words: memoryview) -> None:
         words[0] = self.packets
 
-    def serve(self, ports: tuple[int, ...]) -> None:
-        self.served.append((self.packets, ports))
+    def serve(self, ports: tuple[int, ...], x_ports: tuple[int, ...]) -> None:
+        self.served.append((self.packets, ports, x_ports))
 
 
 class Sender:
@@ -227,11 +237,21 @@ def test_ports_are_taken_before_what_is_in_the_ring_then_and_capture_sees_it() -
     made, words = loop(Ring(ready=3), pipeline, Sender())
     made.step(0)
     assert pipeline.served == []
-    write_ports(words, (3306, 3307), 1)
+    write_ports(words, Ports((3306, 3307), (33060,)), 1)
     made.step(0)
     made.step(0)
-    assert pipeline.served == [(1, (3306, 3307))]
+    assert pipeline.served == [(1, (3306, 3307), (33060,))]
     assert words[PORTS_KNOWN_WORD] == 1
+
+
+def test_the_age_of_blocks_is_what_capture_says_once_it_does_and_waiting_is_no_longer_than_that() -> None:
+    pipeline = Pipeline(every=9)
+    made, words = loop(Ring(ready=2), pipeline, Sender())
+    made.step(0)
+    assert (pipeline.block_age_ns, made.wait_ms) == (SECOND, 200)
+    words[BLOCK_AGE_WORD] = 50_000_000
+    made.step(0)
+    assert (pipeline.block_age_ns, made.wait_ms) == (50_000_000, 50)
 
 
 class Times:

@@ -94,3 +94,12 @@ def test_closing_begins_anew() -> None:
     again = batch.close(4 * SECOND, 2)
     assert (again.blocks, again.statements, again.content_bytes) == (0, {}, 0)
     assert batch.deadline_ns() == 64 * SECOND
+
+
+def test_other_limits_hold_for_what_is_gathered_already() -> None:
+    batch = batch_with({"statements": 1}, now_ns=5 * SECOND)
+    batch.adapt(Limits(max_bytes=1 << 20, max_age_ns=2 * SECOND), 3)
+    assert batch.deadline_ns() == 7 * SECOND
+    batch.adapt(Limits(max_bytes=1, max_age_ns=10 * SECOND), 3)
+    assert batch.due(5 * SECOND)
+    assert batch.close(6 * SECOND, START_NS).blocks == 1

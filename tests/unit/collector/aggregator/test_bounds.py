@@ -93,3 +93,21 @@ def test_a_message_of_ever_more_frames_takes_no_more_memory_than_the_bound(tmp_p
         receiver.kill()
         said, _ = receiver.communicate()
     assert int(said) << 10 < BOUNDS.memory_bytes(1) + PROGRAM_BYTES
+
+
+def test_a_limit_may_be_raised_later_and_is_not_lowered_under_what_is_held() -> None:
+    program = (
+        "import resource\n"
+        "from collector.aggregator.bounds import Bounds\n"
+        "def told(batch_bytes, lower):\n"
+        "    Bounds(1 << 20, batch_bytes).apply(1, lower=lower)\n"
+        "    print(resource.getrlimit(resource.RLIMIT_DATA)[0])\n"
+        "told(8 << 20, True); told(64 << 20, False); told(8 << 20, False)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        stdout=subprocess.PIPE, check=True,
+    )  # fmt: skip
+    limits = [Bounds(MIB, batch).memory_bytes(1) for batch in (8 * MIB, 64 * MIB, 64 * MIB)]
+    assert [int(line) for line in done.stdout.split()] == limits

@@ -47,3 +47,17 @@ def test_gathering_stops_at_the_size_that_pays() -> None:
         compressor.add(b"", bytes(400))
     assert compressor.groups >= 4
     assert compressor.size < 1000 + 400
+
+
+def test_another_level_is_that_of_later_frames_and_loses_nothing() -> None:
+    compressor = Compressor(1, gather_bytes=1000)
+    blocks = [(b"head", b"SELECT %d FROM t WHERE a = %d" % (at, at * at)) for at in range(200)]
+    sizes = []
+    for level in (1, 19):
+        compressor.set_level(level)
+        for head, body in blocks:
+            compressor.add(head, body)
+        frames = compressor.take()
+        assert blocks_of(frames) == [list(block) for block in blocks]
+        sizes.append(sum(map(len, frames)))
+    assert sizes[1] < sizes[0]

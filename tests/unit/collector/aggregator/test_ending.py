@@ -48,3 +48,10 @@ def test_in_a_hurry_nothing_is_waited_for() -> None:
     assert ending.begun
     assert ending.over(0, complete=False)
     assert ending.expired(0)
+
+
+def test_another_timeout_holds_from_when_it_is_told() -> None:
+    ending = Ending(30 * SECOND)
+    ending.begin(0)
+    ending.bound(10 * SECOND)
+    assert ending.expired(10 * SECOND)

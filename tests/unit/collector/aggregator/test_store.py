@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import os
 import socket
 import stat
@@ -191,3 +192,27 @@ def test_the_archive_is_a_folder_unless_the_url_says_otherwise(tmp_path: Path, u
 
 def configured(state: Path, url: str) -> Config:
     return from_mapping({"paths": {"state": str(state), "run": str(state / "run")}, "store": {"url": url}})
+
+
+def test_other_bounds_hold_from_the_next_object_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = folder(tmp_path)
+    for sequence in (1, 2):
+        store.put(name(sequence), bytes(MIB))
+    assert list(store.make_room(MIB)) == []
+    store.adapt(from_mapping({"store": {"local_max_mib": 2, "min_free_percent": 0}, "batch": {"max_mib": 1}}))
+    assert [evicted.name for evicted in store.make_room(MIB)] == [name(1)]
+    store.adapt(from_mapping({"store": {"min_free_percent": 90}}))
+    monkeypatch.setattr(stores, "FLOOR_BYTES", 0)
+    monkeypatch.setattr(LocalFolder, "_free_percent", lambda *_: 50.0)
+    assert [evicted.name for evicted in store.make_room(MIB)] == [name(2)]
+
+
+def test_a_remote_store_takes_on_another_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+    monkeypatch.setattr(
+        "obstore.store.from_url", lambda _, **options: made.append(options["client_options"]["timeout"])
+    )
+    store = RemoteStore("s3://bucket", 7.5)
+    store.adapt(from_mapping({}))
+    store.adapt(from_mapping({"process": {"stop_timeout_s": 4}}))
+    assert made == [dt.timedelta(seconds=7.5), dt.timedelta(seconds=1)]

@@ -13,9 +13,10 @@ from collector.capture.following import Ports
 from collector.capture.interfaces import Interface
 from collector.capture.listeners import Listener
 from collector.capture.namespaces import OWN, Namespace
-from collector.capture.servers import Servers
+from collector.capture.servers import ServerError, Servers
 from collector.capture.site import Site
 from collector.config import Config
+from workers import page
 
 MYSQL = 104
 FIRST, SECOND = Listener(3306, MYSQL, 1), Listener(3307, MYSQL, 2)
@@ -32,7 +33,7 @@ class Slot:
     def socket(self) -> Slot:
         return self
 
-    def serve(self, ports: tuple[int, ...]) -> None:
+    def serve(self, ports: page.Ports) -> None:
         self.done.append(ports)
 
     def set_filter(self, program: tuple[Instruction, ...]) -> None:
@@ -117,7 +118,7 @@ def test_workers_learn_of_a_port_before_its_packets_pass(host: Host, slot: Slot)
     site.look(20.0)
     site.adapt(20.5)
     assert site.pending
-    assert slot.done[1:] == [(3306, 3307)]
+    assert slot.done[1:] == [page.Ports((3306, 3307), ())]
     slot.knows_ports = True
     site.adapt(20.6)
     assert not site.pending
@@ -175,6 +176,75 @@ def test_that_the_servers_which_were_found_are_gone_is_warned_of(host: Host, slo
 def test_shut_lets_nothing_pass(host: Host, slot: Slot) -> None:
     site_of(host, slot).shut()
     assert slot.done == [packet_filter.drop_all()]
+
+
+def test_other_ports_pass_once_workers_know_them_and_those_from_before_are_read_a_while_longer(
+    host: Host, slot: Slot
+) -> None:
+    site = site_of(host, slot, configured=(3306,))
+    turn(site, 1.0)
+    host.listening.add(SECOND)
+    slot.knows_ports = False
+    site.choose(replace(Config().capture, ports=(3307,), x_ports=(33060,)))
+    turn(site, 2.0)
+    assert slot.done[1:] == [page.Ports((3307, 3306), (33060,))]
+    slot.knows_ports = True
+    turn(site, 2.1)
+    turn(site, 31.9)
+    assert slot.done[2:] == [program(3307, 33060, local=False)]
+    turn(site, 32.1)
+    assert slot.done[3:] == [page.Ports((3307,), (33060,))]
+    assert site.ports == (3307, 33060)
+
+
+def test_a_port_that_comes_back_at_once_is_not_forgotten_later(host: Host, slot: Slot) -> None:
+    site = site_of(host, slot, configured=(3306,))
+    turn(site, 1.0)
+    for at, ports in ((2.0, (3307,)), (3.0, (3306,))):
+        site.choose(replace(Config().capture, ports=ports))
+        turn(site, at)
+    turn(site, 40.0)
+    assert slot.done[-1] == page.Ports((3306,), ())
+
+
+def test_of_more_ports_than_a_worker_can_be_told_those_from_before_are_left_out(host: Host, slot: Slot) -> None:
+    before, after = (tuple(range(first, first + page.MOST_PORTS)) for first in (1000, 2000))
+    site = site_of(host, slot, configured=before)
+    turn(site, 1.0)
+    site.choose(replace(Config().capture, ports=after))
+    turn(site, 2.0)
+    assert page.Ports(after, ()) in slot.done
+
+
+def test_another_share_of_the_connections_is_a_matter_of_the_filter_alone(host: Host, slot: Slot) -> None:
+    site = site_of(host, slot, configured=(3306,))
+    turn(site, 1.0)
+    site.choose(replace(Config().capture, ports=(3306,), keep_percent=50))
+    turn(site, 2.0)
+    assert slot.done[1:] == [packet_filter.build(Selection(ports=(3306,), local=True, keep=0.5))]
+
+
+def test_where_servers_are_to_be_found_and_none_is_the_ports_stay_until_one_is(
+    host: Host, slot: Slot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: object) -> Servers:
+        raise ServerError("no server", "start one")
+
+    site = site_of(host, slot, configured=(3306,))
+    turn(site, 1.0)
+    monkeypatch.setattr("collector.capture.servers.find", missing)
+    site.choose(Config().capture)
+    turn(site, 2.0)
+    assert site.ports == (3306,)
+    (warning,) = site.warnings
+    assert "capture.ports and capture.x_ports are not changed, as no server is found: no server" in warning
+    monkeypatch.setattr(
+        "collector.capture.servers.find", lambda *_: Servers(frozenset({SECOND}), frozenset({MYSQL}))
+    )
+    host.listening = {SECOND}
+    site.choose(Config().capture)
+    turn(site, 3.0)
+    assert (site.ports, site.warnings) == ((3307,), ())
 
 
 def filter_of(interfaces: tuple[int, ...] = (), left_out: tuple[int, ...] = ()) -> tuple[Instruction, ...]:

@@ -11,6 +11,9 @@ import pytest
 from collector.capture.slots import Slot
 from collector.capture.sockets import KernelCounters
 from workers import counters, page
+from workers.page import Ports
+
+PORTS = Ports((3306, 3307), (33060,))
 
 USED = counters.NAMES.index("packets_used")
 
@@ -124,16 +127,25 @@ def test_draining_is_told_to_whoever_has_the_page(slot: Slot) -> None:
 
 def test_a_worker_cannot_tell_the_next_one_to_end_nor_what_to_read(slot: Slot) -> None:
     forge(slot)
-    assert page.read_ports(words(slot)) == (0, ())
-    slot.serve((3306, 3307))
+    assert page.read_ports(words(slot)) == (0, Ports((), ()))
+    slot.serve(PORTS)
     forge(slot)
-    assert page.read_ports(words(slot)) == (1, (3306, 3307))
+    assert page.read_ports(words(slot)) == (1, PORTS)
+
+
+def test_the_age_of_blocks_is_told_to_whoever_has_the_page(slot: Slot) -> None:
+    forge(slot)
+    assert words(slot)[page.BLOCK_AGE_WORD] == 0
+    slot.hand_on_after(70)
+    forge(slot)
+    assert words(slot)[page.BLOCK_AGE_WORD] == 70
 
 
 def forge(slot: Slot) -> None:
     """A worker writes what it likes to its page, and is followed by another."""
     words(slot)[page.COMMAND_WORD] = page.DRAIN
-    page.write_ports(words(slot), (1,), 2**64 - 1)
+    page.write_ports(words(slot), Ports((1,), ()), 2**64 - 1)
+    words(slot)[page.BLOCK_AGE_WORD] = 1
     slot.next_incarnation()
     assert words(slot)[page.COMMAND_WORD] == page.RUN
 
@@ -147,8 +159,8 @@ def test_a_successor_that_is_to_come_counts_as_wanted(slot: Slot) -> None:
 
 
 def test_ports_are_known_once_the_worker_says_so_and_to_whoever_comes_after_it(slot: Slot) -> None:
-    slot.serve((3306, 3307))
-    assert page.read_ports(words(slot)) == (1, (3306, 3307))
+    slot.serve(PORTS)
+    assert page.read_ports(words(slot)) == (1, PORTS)
     assert slot.knows_ports  # nobody reads the ring, and who will reads the page first
     slot.pid = 1
     assert not slot.knows_ports
@@ -160,8 +172,8 @@ def test_ports_are_known_once_the_worker_says_so_and_to_whoever_comes_after_it(s
 
 def test_what_a_worker_writes_over_the_version_of_its_ports_is_not_believed(slot: Slot) -> None:
     words(slot)[page.PORTS_VERSION_WORD] = 2**64 - 1
-    slot.serve((3306,))
-    assert page.read_ports(words(slot)) == (1, (3306,))
+    slot.serve(PORTS)
+    assert page.read_ports(words(slot)) == (1, PORTS)
 
 
 def kicks(slot: Slot) -> int:

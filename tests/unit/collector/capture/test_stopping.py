@@ -59,3 +59,12 @@ def test_without_workers_it_still_shuts_and_finishes() -> None:
     plan = StopPlan(block_timeout_s=0.1, bound_s=10)
     plan.request(0.0)
     assert [plan.next(1.0, workers=0) for _ in range(4)] == [Step.SHUT, Step.DRAIN, Step.FINISH, None]
+
+
+def test_another_bound_is_that_of_a_stop_that_is_asked_for_later() -> None:
+    plan = StopPlan(block_timeout_s=0.1, bound_s=10)
+    plan.bound(40)
+    plan.request(0.0)
+    plan.bound(20)
+    assert [plan.next(1.0, workers=1) for _ in range(2)] == [Step.SHUT, Step.DRAIN]
+    assert plan.due() == 40.0

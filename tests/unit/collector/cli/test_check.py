@@ -18,7 +18,9 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_valid_file_is_said_to_be_valid(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--config", str(path)]) == 0
-    assert capsys.readouterr() == (f"the configuration is valid ({path})\n", "")
+    assert capsys.readouterr() == (
+        f"the configuration is valid ({path})\ntakes effect after a restart: workers.count\n", "",
+    )  # fmt: skip
 
 
 def test_without_a_file_the_defaults_are_checked(
@@ -26,7 +28,7 @@ def test_without_a_file_the_defaults_are_checked(
 ) -> None:
     monkeypatch.setattr("collector.cli.options.default_path", lambda: None)
     assert main(["check", "--set", "workers.count=2"]) == 0
-    assert capsys.readouterr().out == "the configuration is valid (the defaults, with --set)\n"
+    assert capsys.readouterr().out.splitlines()[0] == "the configuration is valid (the defaults, with --set)"
 
 
 def test_every_problem_is_reported_with_its_place(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,7 +47,18 @@ def test_what_the_host_lacks_is_a_warning_and_no_problem(path: Path, capsys: pyt
     assert capsys.readouterr().out == (
         'warning: process.user = "no-such-user": there is no such user on this host\n'
         f"the configuration is valid ({path}, with --set)\n"
+        "takes effect after a restart: workers.count, process.user\n"
     )
+
+
+def test_what_is_set_is_told_by_when_a_change_of_it_takes_effect(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--config", str(path), "--set", "capture.ports=[3306]", "--set", "batch.max_age_s=5"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "takes effect on a reload (SIGHUP): capture.ports, batch.max_age_s",
+        "takes effect after a restart: workers.count",
+    ]
 
 
 def test_json_has_the_resolved_configuration_and_the_warnings(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,6 +80,7 @@ def test_json_has_the_resolved_configuration_and_the_warnings(path: Path, capsys
             }
         ],
         "config": expected,
+        "applies": {"workers.count": "restart", "process.user": "restart"},
     }
 
 
@@ -81,4 +95,5 @@ def test_json_has_every_problem_in_its_parts(path: Path, capsys: pytest.CaptureF
         "problems": [{"key": "workers.count", "text": "must be between 1 and 64", "value": "0", "place": f"{path}:2"}],
         "warnings": [],
         "config": None,
+        "applies": {},
     }

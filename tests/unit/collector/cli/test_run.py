@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import argparse
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Config]:
     """Configurations that would have been run."""
     found: list[Config] = []
 
-    def supervise(config: Config) -> int:
+    def supervise(config: Config, read: Callable[[], Config]) -> int:
+        assert read() == config
         found.append(config)
         return 0
 

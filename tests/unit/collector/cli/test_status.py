@@ -79,6 +79,51 @@ def test_it_says_where_it_listens_what_it_counted_and_what_to_mind() -> None:
     assert "WARNING    this kernel has not Landlock: a worker that is taken over" in shown
 
 
+RELOADED = {"time": "2026-01-02T03:04:05+00:00", "applied": True, "changed": [], "waiting": [], "problems": []}
+
+
+@pytest.mark.parametrize(
+    ("reload", "lines"),
+    [
+        (None, []),
+        (RELOADED, ["reload     2026-01-02T03:04:05+00:00: nothing to change"]),
+        (
+            {**RELOADED, "changed": ["a.b from 1 to 2", "c.d from 3 to 4"], "waiting": ["e.f", "g.h"]},
+            [
+                "reload     2026-01-02T03:04:05+00:00: a.b from 1 to 2; c.d from 3 to 4",
+                "           after a restart: e.f, g.h",
+            ],
+        ),
+        (
+            {**RELOADED, "applied": False, "problems": ["file:3: one", "file:4: two"]},
+            [
+                "reload     2026-01-02T03:04:05+00:00: REFUSED, the settings from before go on:",
+                "           file:3: one",
+                "           file:4: two",
+            ],
+        ),
+    ],
+)
+def test_it_says_when_the_configuration_was_last_read_again_and_what_came_of_it(
+    reload: dict[str, Any] | None, lines: list[str]
+) -> None:
+    shown = list(status.lines(a_status(), {**PROCESSES, "reload": reload}, 0.0))
+    begins = next((at for at, line in enumerate(shown) if line.startswith("reload ")), len(shown))
+    assert shown[begins : begins + len(lines)] == lines
+    assert any(line.startswith("reload ") for line in shown) == bool(lines)
+
+
+def test_a_file_with_problems_does_not_hide_what_runs_by_the_one_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place_of(tmp_path).write_text(json.dumps(a_status()))
+    settings = [f'paths.run="{tmp_path}"', "workers.count=0"]
+    assert status.run(argparse.Namespace(config=None, set=settings, json=False)) == 0
+    out, err = capsys.readouterr()
+    assert "recording" in out
+    assert err == "querytap: --set: workers.count = 0: must be between 1 and 64\n"
+
+
 def test_what_could_not_be_seen_for_tls_is_told_where_there_is_some() -> None:
     found = a_status()
     assert "TLS" not in text(found)

@@ -15,18 +15,20 @@ from collector.config.option import Check, Kind, Option, convert, toml
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    size_mib: int = options.option(4, "Size of it.", unit="MiB", check=options.between(1, 8))
+    size_mib: int = options.option(4, "Size of it.", unit="MiB", applies="reload", check=options.between(1, 8))
     names: tuple[str, ...] = options.option(
-        (), "Names of it.", check=options.each(options.one_of("a", "b")), example=("a",)
+        (), "Names of it.", applies="restart", check=options.each(options.one_of("a", "b")), example=("a",)
     )
 
 
 def test_a_declared_field_is_an_ordinary_default_and_a_described_option() -> None:
     assert Owner() == Owner(size_mib=4, names=())
     size, names = options.options_of("part", Owner)
-    assert size == Option("part", "size_mib", Kind.INTEGER, 4, "Size of it.", "MiB", size.check, None)
+    assert size == Option("part", "size_mib", Kind.INTEGER, 4, "Size of it.", "MiB", size.check, "reload", None)
     assert size.key == "part.size_mib"
-    assert (names.kind, names.default, names.unit, names.example) == (Kind.TEXTS, (), "", ("a",))
+    assert (names.kind, names.default, names.unit, names.applies, names.example) == (
+        Kind.TEXTS, (), "", "restart", ("a",),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,10 @@ def test_a_word_that_is_not_available_yet_is_told_apart_from_an_unknown_one() ->
 
 
 def test_a_list_names_the_item_that_is_wrong_or_repeated() -> None:
+    check = options.each(options.between(1, 9), most=2)
+    assert check.bounds == "each 1 to 9, at most 2 of them"
+    assert check.problem((1, 2)) is None
+    assert check.problem((1, 2, 3)) == "has 3 entries, and there can be 2"
     check = options.each(options.between(1, 9))
     assert check.bounds == "each 1 to 9"
     assert check.problem(()) is None

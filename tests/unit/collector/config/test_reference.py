@@ -8,7 +8,7 @@ import pytest
 
 from collector.config import Config, load, reference
 from collector.config.load import to_mapping
-from collector.config.option import Option
+from collector.config.option import IN_WORDS, Option
 from collector.config.schema import OPTIONS, RULES, SECTIONS
 
 
@@ -17,6 +17,14 @@ def test_the_sample_says_nothing_and_loads(tmp_path: Path) -> None:
     path.write_text(reference.sample())
     assert load(path) == Config()
     assert tomllib.loads(reference.sample()) == {section: {} for section in SECTIONS}
+
+
+def test_the_sample_says_of_each_option_when_a_change_of_it_takes_effect() -> None:
+    lines = reference.sample().splitlines()
+    settings = [at for at, line in enumerate(lines) if line.startswith("#") and not line.startswith("# ")]
+    for at, option in zip(settings, OPTIONS.values(), strict=True):
+        assert lines[at].startswith(f"#{option.name} = ")
+        assert lines[at - 1] == f"# A change takes effect {IN_WORDS[option.applies]}."
 
 
 def test_the_sample_without_its_comment_signs_is_every_default() -> None:
@@ -34,9 +42,10 @@ def test_the_document_has_a_row_for_every_option_and_every_rule() -> None:
     for row, option in zip(rows, OPTIONS.values(), strict=True):
         cells = row.strip("| ").split(" | ")
         assert cells[0] == f"`{option.name}`"
-        assert len(cells) == 5
+        assert len(cells) == 6
         assert option.check.bounds == cells[3]
-        assert option.meaning in cells[4]
+        assert option.applies == cells[4]
+        assert option.meaning in cells[5]
     for rule in RULES:
         assert f"- {rule.text}\n" in reference.document()
 
@@ -50,10 +59,12 @@ def test_an_explanation_has_type_default_bounds_example_and_rules() -> None:
         "  type     a whole number\n"
         "  default  1024 KiB\n"
         "  allowed  16 to 1048576 KiB\n"
+        "  change   takes effect after a restart\n"
         "  rule     one connection (decode.max_flow_buffer_kib) must not hold more than all together\n"
         "           (decode.max_buffer_mib)"
     )
-    assert "  example  ports = [3306, 3307]" in reference.explanation(OPTIONS["capture.ports"])
+    ports = reference.explanation(OPTIONS["capture.ports"])
+    assert "  example  ports = [3306, 3307]\n  change   takes effect on a reload (SIGHUP)" in ports
 
 
 def test_the_overview_names_every_section_and_option_with_its_default() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from collector.config.option import Kind, Option
 from collector.config.schema import OPTIONS, RULES, SECTIONS, Config, Rule
+from workers.page import MOST_PORTS
 
 _BY_KEY = pytest.mark.parametrize("option", OPTIONS.values(), ids=OPTIONS.keys())
 
@@ -43,6 +44,17 @@ def test_a_rule_is_about_declared_options_and_names_them(rule: Rule) -> None:
     for key in rule.keys:
         assert key in OPTIONS
         assert key in rule.text
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.keys[0] for rule in RULES])
+def test_the_options_of_a_rule_take_effect_together_so_that_no_reload_breaks_it(rule: Rule) -> None:
+    assert len({OPTIONS[key].applies for key in rule.keys}) == 1
+
+
+def test_a_worker_can_be_told_of_as_many_ports_as_may_be_set() -> None:
+    for key in ("capture.ports", "capture.x_ports"):
+        most = max(count for count in range(1, 200) if OPTIONS[key].check.problem(tuple(range(1, count + 1))) is None)
+        assert most == MOST_PORTS
 
 
 def test_a_worker_socket_below_the_longest_run_path_fits_a_unix_address() -> None:

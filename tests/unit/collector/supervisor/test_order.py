@@ -65,3 +65,12 @@ def test_asking_a_third_time_changes_nothing() -> None:
     stop.request(2)
     assert stop.next(2, {CAPTURE}) == []
     assert stop.due(2, {CAPTURE}) == 6 * 0.75
+
+
+def test_another_bound_is_that_of_a_stop_that_is_asked_for_later() -> None:
+    stop = StopOrder(300)
+    stop.bound(40)
+    stop.request(0)
+    stop.bound(20)
+    stop.next(0, ALL)
+    assert stop.next(30, {CAPTURE}) == [Order(CAPTURE, SIGKILL)]

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import collector
-from collector.config import Config, from_mapping
+from collector.child import Changes
+from collector.config import Config, StartError, from_mapping
 from collector.identities import present
 from collector.privileges import Identity
 from collector.supervisor import tree
@@ -25,10 +26,12 @@ class Started(Child):
     command: list[str]
     settings: Config
     inherited: list[int]
+    changes: Changes
 
     def start(self, arguments: list[str], fds: list[int], now: float) -> None:  # type: ignore[override]  # as it is called
         self.command = [*arguments]
         self.inherited = [*fds]
+        self.changes = Changes(os.dup(fds[1]))
         self.settings = from_mapping(json.loads(os.read(fds[0], 1 << 20)))  # from where it stands: the beginning
         self.started = now
 
@@ -41,6 +44,11 @@ def made() -> Iterator[Tree]:
         found.children[name] = Started(name, None)
     yield found
     found.close()
+    for child in found.children.values():
+        if isinstance(child, Started) and child.started:
+            child.changes.latest()
+            assert child.changes.fds == [], "the end is seen"
+            child.changes.close()
 
 
 def started(made: Tree, name: str, generation: int = 0) -> Started:
@@ -73,10 +81,14 @@ def test_a_child_that_is_started_again_gets_the_same_ends_and_capture_another_ge
     first = started(made, "capture")
     assert option(first, "--generation") == "0"
     assert option(first, "--worker-ids") == "7:8"
+    changes = first.changes
     ends = [option(first, name) for name in ("--statistics-fd", "--state-fd")]
     second = started(made, "capture", generation=1)
     assert [option(second, name) for name in ("--statistics-fd", "--state-fd")] == ends
     assert option(second, "--generation") == "1"
+    assert changes.latest() is None
+    assert changes.fds == [], "the one before is told nothing more"
+    changes.close()
 
 
 def test_what_capture_tells_of_its_state_reaches_the_supervisor(made: Tree) -> None:
@@ -149,3 +161,42 @@ def test_what_a_child_wrote_last_is_in_the_log_and_its_exit_code_is_kept(monkeyp
     line = "2026-01-02 03:04:05,678 INFO monitor: all well"
     code, lines = run_child(monkeypatch, f"import sys; print({line!r}); print('half', end=''); sys.exit(9)")
     assert (code, lines) == (9, [line, "NOW ERROR monitor: half"])
+
+
+def test_a_child_that_runs_is_told_of_another_configuration_and_the_next_one_begins_with_it(made: Tree) -> None:
+    capture, aggregator = started(made, "capture"), started(made, "aggregator")
+    before = capture.changes
+    wanted = from_mapping({"capture": {"ports": [3307]}, "store": {"url": "s3://bucket"}, "workers": {"count": 3}})
+    made.adopt(wanted)
+    assert capture.changes.latest() == settings_for("capture", wanted) != wanted
+    assert aggregator.changes.latest() == wanted
+    again = started(made, "capture", generation=1)
+    assert again.settings == settings_for("capture", wanted)
+    assert before.latest() is None
+    assert before.fds == []
+    before.close()
+    assert started(made, "monitor").settings.capture.ports == (3307,)
+
+
+def test_a_child_that_does_not_read_is_told_of_the_last_configuration_once_it_does(made: Tree) -> None:
+    child = started(made, "monitor")
+    for level in range(1000):
+        made.adopt(from_mapping({"monitor": {"interval_s": 1 + level}}))
+    (waiting,) = child.untold
+    assert not select.select([], [waiting], [], 0)[1]
+    read = child.changes.latest()
+    assert read is not None
+    assert read.monitor.interval_s < 1000
+    child.tell_rest()
+    read = child.changes.latest()
+    assert read is not None
+    assert read.monitor.interval_s == 1000
+    assert child.untold == []
+
+
+def test_a_configuration_that_is_too_long_to_be_sent_is_refused_before_anybody_is_told(made: Tree) -> None:
+    child = started(made, "capture")
+    started(made, "aggregator")
+    with pytest.raises(StartError, match="too long"):
+        made.adopt(from_mapping({"seal": {"recipients": [f"/{number:04000}" for number in range(40)]}}))
+    assert child.changes.latest() is None
