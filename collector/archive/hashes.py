@@ -20,6 +20,11 @@ def content_key_hash(content_key: bytes) -> bytes:
     return hashlib.sha256(_CONTENT_KEY + content_key).digest()
 
 
+def begin_object_hash(header: bytes, signature: bytes) -> hashlib._Hash:
+    """Up to the header signature; frames and end signature are to be added."""
+    return hashlib.sha256(pack_prefix(0, len(header)) + header + signature)
+
+
 def object_hash(data: bytes) -> bytes:
     """Of a whole object without its stanzas: what the next one names, and its own name begins with.
 

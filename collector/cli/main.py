@@ -46,6 +46,8 @@ COMMANDS = (
     Command("run", "record the statements that reach the servers of this host"),
     Command("status", "say what a running instance does: ledger, rates, warnings"),
     Command("read", "print or search statements of an archive", configured=False),
+    Command("digest", "sum up the load of an archive's statements by their shape, user, ...", configured=False),
+    Command("verify", "check an archive for what is missing, out of place, cut or forged", configured=False),
     Command("replay", "decode a capture file instead of live traffic", configured=False),
     Command("keygen", "make a pair of keys for reading the archive"),
     Command("filters", "print the programs that say to the kernel which packets are captured"),
@@ -126,6 +128,8 @@ def _parse(words: list[str]) -> tuple[argparse.Namespace, CommandModule]:
         if command.name == chosen:
             module = cast("CommandModule", importlib.import_module(f"collector.cli.{command.name}"))
             module.add_arguments(sub)
+            if example := getattr(module, "EXAMPLE", ""):
+                sub.epilog = f"Example: {example}"
             if command.configured:
                 add_config_arguments(sub)
     arguments = parser.parse_args(words)

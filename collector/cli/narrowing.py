@@ -8,7 +8,16 @@ import time
 
 from collector.config import ConfigError, Problem
 from collector.config.suggest import closest
-from collector.reading.search import Search, SearchError, parse_client, parse_regex, parse_time, parse_trace
+from collector.reading.search import (
+    Search,
+    SearchError,
+    parse_client,
+    parse_duration,
+    parse_regex,
+    parse_time,
+    parse_trace,
+)
+from collector.reading.shapes import wanted_id
 from workers.mysqlx import phases
 
 
@@ -30,7 +39,19 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--status", action="append", default=[], choices=("ok", "error", "result", "unknown"), help="repeatable"
     )
-    which.add_argument("--limit", type=_count, metavar="N", help="no more than N statements")
+    which.add_argument(
+        "--error-code", type=count, action="append", default=[], dest="error_codes", metavar="N",
+        help="failed with this error, such as 1062; repeatable",
+    )  # fmt: skip
+    which.add_argument(
+        "--min-latency", metavar="TIME", help="answered after this time or later: 250ms, 1.5s, 800us; a number: seconds"
+    )
+    which.add_argument("--shape", metavar="ID", help="of a shape, by its id in `querytap digest`, or by a statement")
+
+
+def add_limit(parser: argparse.ArgumentParser) -> None:
+    """Declare after how many to stop."""
+    parser.add_argument("--limit", type=count, metavar="N", help="no more than N statements")
 
 
 def search_of(arguments: argparse.Namespace) -> Search:
@@ -48,6 +69,9 @@ def search_of(arguments: argparse.Namespace) -> Search:
             trace=None if arguments.traceparent is None else parse_trace(arguments.traceparent),
             commands=frozenset(arguments.commands),
             statuses=frozenset(arguments.status),
+            error_codes=frozenset(arguments.error_codes),
+            min_latency_ns=None if arguments.min_latency is None else parse_duration(arguments.min_latency),
+            shape=None if arguments.shape is None else wanted_id(arguments.shape),
         )
     except SearchError as error:
         raise ConfigError([Problem("", str(error))]) from error
@@ -61,7 +85,8 @@ def _command(text: str) -> str:
     raise argparse.ArgumentTypeError(f"{text!r} is no command: {closest(name, sorted(phases.COMMAND_NAMES))}")
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """A number from 1."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError("must be 1 or more")

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from collector.cli.narrowing import add_filters, search_of
+from collector.cli.narrowing import add_filters, add_limit, search_of
 from collector.config import ConfigError, Problem
-from collector.reading.lines import render_json, render_text
+from collector.reading.formats import FORMATS
 from collector.reading.replay import Replay
 from workers import counters
 from workers.pcapfile import CaptureFileError
@@ -34,19 +34,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--x-port", type=_port, action="append", default=[], dest="x_ports",
         help="TCP port where a server speaks the X Protocol, 33060 as a rule; repeatable (default: none)",
     )  # fmt: skip
-    parser.add_argument(
-        "--responses", choices=RESPONSES, default="first", help="how much of the answers to look at"
-    )
+    parser.add_argument("--responses", choices=RESPONSES, default="first", help="how much of the answers to look at")
     parser.add_argument(
         "--tunnel", choices=tuple(TUNNELS), action="append", default=[], dest="tunnels",
         help="go through packets that carry others in this way; repeatable (default: none)",
     )  # fmt: skip
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="one line a statement, as text or JSON"
-    )
+    parser.add_argument("--format", choices=FORMATS, default="text", help="as those of `querytap read`")
     parser.add_argument("--raw", action="store_true", help="with JSON: the SQL's bytes as sent too, as sql_base64")
     parser.add_argument("--counters", action="store_true", help="say at the end, on stderr, what became of the packets")
     add_filters(parser)
+    add_limit(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -83,11 +80,11 @@ def _open(name: str) -> BinaryIO:
 
 
 def _lines(found: Iterator[Statement], arguments: argparse.Namespace) -> Iterator[str]:
+    form = FORMATS[arguments.format]
+    if form.before is not None:
+        print(form.before)
     for statement in found:
-        if arguments.format == "json":
-            yield render_json(statement, "", raw=arguments.raw)
-        else:
-            yield render_text(statement)
+        yield form.render(statement, "", arguments.raw)
 
 
 def _report(replay: Replay, arguments: argparse.Namespace) -> None:

@@ -114,7 +114,7 @@ class CaptureOptions:
     fanout: str = option(
         "auto",
         'How the kernel spreads connections over several workers. "hash": by its own hash. "cbpf": by a program of '
-        "querytap's, which reckons with both addresses and both ports. \"auto\": by its hash, unless a trial at the "
+        'querytap\'s, which reckons with both addresses and both ports. "auto": by its hash, unless a trial at the '
         "start shows that it separates the two directions of a connection; `querytap status` says which, and why.",
         applies="restart",
         check=one_of("auto", "hash", "cbpf"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
 import io
 import itertools
@@ -9,13 +10,17 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from collector.archive.layout import Header
 from collector.archive.names import TEMPORARY, ObjectName, read_name
 from collector.archive.packing import first_line
 from collector.places import local_folder
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
 
 class ArchiveError(Exception):
@@ -31,7 +36,9 @@ class Entry:
     name: ObjectName | None
     """What its name tells; None for a name that is not one of ours."""
     open: Callable[[], BinaryIO]
-    """Raises OSError."""
+    """Raises OSError. Can be sent to another process."""
+    size: int = 0
+    """Bytes."""
 
     def may_be_of(self, instances: frozenset[str]) -> bool:
         """Whether one of *instances* may have signed it, or none is named."""
@@ -115,7 +122,7 @@ def _head(queue: deque[Entry]) -> tuple[int, str]:
 
 def _local(root: Path) -> Iterator[Entry]:
     if root.is_file():
-        yield Entry(root.name, read_name("/".join(root.absolute().parts[-3:])), lambda: root.open("rb"))
+        yield _file(root, root.name)
         return
     if not root.is_dir():
         raise ArchiveError(f"{root}: there is no such archive")
@@ -127,33 +134,45 @@ def _local(root: Path) -> Iterator[Entry]:
         for file in files:
             if not file.startswith(TEMPORARY):
                 path = Path(folder, file)
-                relative = str(path.relative_to(root))
-                yield Entry(relative, read_name("/".join(path.absolute().parts[-3:])), _opener(path))
+                yield _file(path, str(path.relative_to(root)))
 
 
-def _opener(path: Path) -> Callable[[], BinaryIO]:
-    return lambda: path.open("rb")
+def _file(path: Path, relative: str) -> Entry:
+    try:
+        size = path.stat().st_size
+    except OSError:
+        size = 0  # opening it says what is wrong
+    return Entry(relative, read_name("/".join(path.absolute().parts[-3:])), partial(_open, path), size)
+
+
+def _open(path: Path) -> BinaryIO:
+    return path.open("rb")
 
 
 def _remote(url: str) -> Iterator[Entry]:
     from obstore.exceptions import BaseError
-    from obstore.store import from_url
 
     try:
-        store = from_url(url)
-        paths = [str(meta["path"]) for batch in store.list() for meta in batch]
+        found = [(str(meta["path"]), int(meta["size"])) for batch in _store(url).list() for meta in batch]
     except (BaseError, ValueError, OSError) as error:
         raise ArchiveError(f"{url}: {first_line(error)}") from error
-
-    def opener(path: str) -> Callable[[], BinaryIO]:
-        def fetch() -> BinaryIO:
-            try:
-                return io.BytesIO(bytes(store.get(path).bytes()))
-            except BaseError as error:
-                raise OSError(first_line(error)) from error
-
-        return fetch
-
-    for path in paths:
+    for path, size in found:
         if not path.rsplit("/", 1)[-1].startswith(TEMPORARY):
-            yield Entry(path, read_name(path), opener(path))
+            yield Entry(path, read_name(path), partial(_fetch, url, path), size)
+
+
+def _fetch(url: str, path: str) -> BinaryIO:
+    from obstore.exceptions import BaseError
+
+    try:
+        return io.BytesIO(bytes(_store(url).get(path).bytes()))
+    except BaseError as error:
+        raise OSError(first_line(error)) from error
+
+
+@functools.cache
+def _store(url: str) -> ObjectStore:
+    """Opened once a process."""
+    from obstore.store import from_url
+
+    return from_url(url)

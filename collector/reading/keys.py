@@ -40,6 +40,10 @@ class ReaderKey:
         self.public_raw = self.private.public_key().public_bytes_raw()
         self.recipient = identity(self.public_raw)
 
+    def __reduce__(self) -> tuple[type[ReaderKey], tuple[bytes]]:
+        """So that the processes that read with it can be given it."""
+        return ReaderKey, (self.private.private_bytes_raw(),)
+
 
 def generate(folder: Path) -> KeyPair:
     """Write a new pair into *folder*, which is made if missing: the private half for its owner alone.

@@ -51,13 +51,10 @@ def render_json(statement: Statement, host: str, *, raw: bool = False) -> str:
         if statement.original_length > len(statement.sql):
             record["original_length"] = statement.original_length
             record["sql_sha256"] = statement.sql_sha256
-    if statement.parameters is not None:
-        record["parameters"] = [_parameter(value) for value in statement.parameters]
+    record["parameters"] = parameters_of(statement)
     if statement.parameter_rows is not None:
-        record["parameters"] = [[_parameter(value) for value in row] for row in statement.parameter_rows]
         record["parameter_rows"] = len(statement.parameter_rows)
-    if statement.query_attributes:
-        record["query_attributes"] = _by_name(statement.query_attributes)
+    record["query_attributes"] = query_attributes_of(statement)
     record["traceparent"] = statement.traceparent
     record["statement_id"] = statement.statement_id
     record["charset"] = statement.charset
@@ -67,6 +64,18 @@ def render_json(statement: Statement, host: str, *, raw: bool = False) -> str:
         record["connection_attributes"] = session.connection_attributes
     record["flags"] = list(statement.flags)
     return _dump({key: value for key, value in record.items() if value is not None})
+
+
+def parameters_of(statement: Statement) -> list[object] | None:
+    """The bound values in types that JSON has; of an execution in bulk a list of rows."""
+    if statement.parameter_rows is not None:
+        return [[_parameter(value) for value in row] for row in statement.parameter_rows]
+    return None if statement.parameters is None else [_parameter(value) for value in statement.parameters]
+
+
+def query_attributes_of(statement: Statement) -> dict[str, object] | None:
+    """The query attributes by name in types that JSON has; None where there are none."""
+    return _by_name(statement.query_attributes) if statement.query_attributes else None
 
 
 def render_text(statement: Statement) -> str:
@@ -81,7 +90,7 @@ def render_text(statement: Statement) -> str:
     connection = "-" if session.connection_id is None else str(session.connection_id)
     parts = [rfc3339(statement.time_ns), who, f"#{connection}", statement.command, _outcome(statement)]
     if statement.latency_ns is not None:
-        parts.append(_duration(statement.latency_ns))
+        parts.append(duration(statement.latency_ns))
     if statement.flags:
         parts.append(f"[{','.join(statement.flags)}]")
     if statement.sql is not None:
@@ -129,7 +138,8 @@ def _outcome(statement: Statement) -> str:
     return statement.status
 
 
-def _duration(nanoseconds: int) -> str:
+def duration(nanoseconds: int) -> str:
+    """Short, for eyes: microseconds, milliseconds or seconds."""
     if nanoseconds < 1_000_000:
         return f"{nanoseconds / 1_000:.1f}us"
     if nanoseconds < _NS:

@@ -12,7 +12,7 @@ from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from collector.archive.hashes import content_key_hash, head_hash
+from collector.archive.hashes import begin_object_hash, content_key_hash, head_hash
 from collector.archive.keyfile import identity
 from collector.archive.layout import (
     END_SIGNATURE,
@@ -39,7 +39,16 @@ from collector.archive.layout import (
 from collector.archive.stanzas import unwrap
 from collector.reading.keys import ReaderKey
 
-__all__ = ["KIND_BLOCKS", "KIND_SUMMARY", "Content", "ObjectError", "SealedObject", "open_object", "read_header"]
+__all__ = [
+    "KIND_BLOCKS",
+    "KIND_SUMMARY",
+    "Content",
+    "ObjectError",
+    "SealedObject",
+    "check_signatures",
+    "open_object",
+    "read_header",
+]
 
 Report = Callable[[str], None]
 
@@ -63,6 +72,9 @@ class _Clear:
     stanzas: tuple[Stanza, ...]
     bound: bytes
     """Its head hash: what stanzas, frames and signatures are bound to."""
+    signature: bytes
+    packed: bytes
+    """The header as it stands in the object."""
 
 
 class SealedObject:
@@ -74,8 +86,8 @@ class SealedObject:
 
     def __init__(self, stream: BinaryIO, clear: _Clear, content_key: bytes) -> None:
         self.header = clear.header
-        self._stream = stream
         self._bound = clear.bound
+        self._tail = _Tail(stream, clear)
         self._content_key = content_key
         self._cipher = AESGCM(content_key)
 
@@ -85,16 +97,14 @@ class SealedObject:
 
     def contents(self, report: Report) -> Iterator[Content]:
         """Decrypt and decompress, frame after frame; OSError when the stream cannot be read."""
-        running = hashlib.sha256()
         damage = _Damage(len(self.header.frames), report)
         run = _Run()
         for number, length in enumerate(self.header.frames):
-            sealed = self._stream.read(length)
-            if len(sealed) < length:
+            sealed = self._tail.frame(length)
+            if sealed is None:
                 damage.close()
-                report(f"truncated in frame {number} of {len(self.header.frames)}: what follows is missing")
+                report(_truncated(number, self.header))
                 return
-            running.update(sealed)
             plaintext = self._decrypt(number, sealed)
             damage.note(number, damaged=plaintext is None)
             packed = run.add(number, plaintext, report)
@@ -104,7 +114,12 @@ class SealedObject:
                     yield content
         damage.close()
         if not damage.complete:
-            self._end(running.digest(), report, damaged=damage.total > 0)
+            self._tail.end(report, damaged=damage.total > 0)
+
+    @property
+    def object_hash(self) -> bytes | None:
+        """What the next object of the instance names; None before all contents were read, or where it is cut."""
+        return self._tail.object_hash
 
     def _decrypt(self, number: int, sealed: bytes) -> bytes | None:
         last = number == len(self.header.frames) - 1
@@ -113,14 +128,43 @@ class SealedObject:
         except InvalidTag:
             return None
 
-    def _end(self, frames_hash: bytes, report: Report, *, damaged: bool) -> None:
+
+class _Tail:
+    """Frames and end signature of an object, and the hashes over them."""
+
+    def __init__(self, stream: BinaryIO, clear: _Clear) -> None:
+        self._stream = stream
+        self._clear = clear
+        self._frames = hashlib.sha256()
+        self._object = begin_object_hash(clear.packed, clear.signature)
+        self.object_hash: bytes | None = None
+
+    def frame(self, length: int) -> bytes | None:
+        """The next frame, sealed; None where the object is cut."""
+        sealed = self._stream.read(length)
+        if len(sealed) < length:
+            return None
+        self._frames.update(sealed)
+        self._object.update(sealed)
+        return sealed
+
+    def end(self, report: Report, *, damaged: bool = False) -> None:
+        """Check the end signature, which does not fit where frames are *damaged*, and that nothing follows it."""
         signature = self._stream.read(SIGNATURE_BYTES)
         if len(signature) < SIGNATURE_BYTES:
             report("truncated in its end signature")
-        elif not damaged and not _verified(self.header, END_SIGNATURE + self._bound + frames_hash, signature):
+            return
+        self._object.update(signature)
+        self.object_hash = self._object.digest()
+        signed = END_SIGNATURE + self._clear.bound + self._frames.digest()
+        if not damaged and not _verified(self._clear.header, signed, signature):
             report("its end signature does not fit")
         elif self._stream.read(1):
             report("bytes follow its end")
+
+
+def _truncated(frame: int, header: Header) -> str:
+    return f"truncated in frame {frame} of {len(header.frames)}: what follows is missing"
 
 
 class _Damage:
@@ -206,6 +250,21 @@ def read_header(stream: BinaryIO) -> Header:
     return _read_clear(stream).header
 
 
+def check_signatures(stream: BinaryIO, report: Report) -> tuple[Header, bytes | None]:
+    """The header, and the object's hash, None where it is cut; needs no key, as nothing is opened.
+
+    *report* gets what is wrong behind the header; what is wrong before raises ObjectError.
+    """
+    clear = _read_clear(stream)
+    tail = _Tail(stream, clear)
+    for number, length in enumerate(clear.header.frames):
+        if tail.frame(length) is None:
+            report(_truncated(number, clear.header))
+            return clear.header, None
+    tail.end(report)
+    return clear.header, tail.object_hash
+
+
 def _read_clear(stream: BinaryIO) -> _Clear:
     prefix = stream.read(PREFIX.size)
     stanza_count, header_bytes = unpack_prefix(prefix)
@@ -229,7 +288,7 @@ def _read_clear(stream: BinaryIO) -> _Clear:
     bound = head_hash(packed)
     if not _verified(header, HEADER_SIGNATURE + bound, signature):
         raise ObjectError("its header is damaged, swapped or forged: the header signature does not fit")
-    return _Clear(header, tuple(stanzas), bound)
+    return _Clear(header, tuple(stanzas), bound, signature, packed)
 
 
 def _unwrap(clear: _Clear, keys: Sequence[ReaderKey]) -> bytes:

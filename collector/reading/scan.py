@@ -1,11 +1,10 @@
-"""Statements out of an archive: opens object after object, reports what cannot be read, and goes on."""
+"""Blocks out of objects: opens one after the other, reports what cannot be read, and goes on."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from collector.archive.heads import BlockHead, HeadError, read_head
 from collector.archive.layout import KIND_BLOCKS, MAX_BODY_BYTES, Header
@@ -14,99 +13,90 @@ from collector.reading.archive import Entry, contradiction
 from collector.reading.keys import ReaderKey
 from collector.reading.objects import Content, ObjectError, SealedObject, open_object
 from collector.reading.search import Search
-from workers import records
-from workers.records import BlockError, Statement
+from workers.columns import BlockError, Columns
 
 Report = Callable[[str], None]
-Decode = Callable[[bytes], Iterable[Statement]]
-
-_MOST_HELD: Final = 10_000  # statements put in order of time
-_MOST_HELD_BYTES: Final = 64 << 20
+Take = Callable[[Header, BlockHead, Columns], None]
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A statement, and the header of the object it was in."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be read of an archive."""
 
-    statement: Statement
-    header: Header
+    keys: tuple[ReaderKey, ...]
+    search: Search = field(default_factory=Search)
+    instances: frozenset[str] = frozenset()
+    """Only what these have signed; none named: what anyone has."""
+    hosts: frozenset[str] = frozenset()
+    """Only what was recorded on these; none named: on any."""
+
+    def may_hold(self, entry: Entry) -> bool:
+        """Whether something wanted may be in an object, by its name."""
+        return entry.within(self.search.since_ns, self.search.until_ns) and entry.may_be_of(self.instances)
+
+    def takes(self, header: Header) -> bool:
+        """Whether something wanted may be in an object, by its header."""
+        return (not self.instances or header.instance in self.instances) and (
+            not self.hosts or header.host in self.hosts
+        )
 
 
-def scan(
-    entries: Iterable[Entry],
-    keys: Sequence[ReaderKey],
-    search: Search,
-    report: Report,
-    decode: Decode = records.statements,
-    *,
-    instances: frozenset[str] = frozenset(),
-) -> Iterator[Found]:
-    """What *search* asks for, object after object, inside an object in order of time as far as memory allows.
+@dataclass(slots=True)
+class Visit(Generic[T]):
+    """What came of one object: can be sent from one process to another."""
 
-    The time is the monotonic one, which setting the host's clock does not change.
+    result: T
+    problems: list[str] = field(default_factory=list)
+    """One line each, which names the object."""
+    origin: tuple[str, str] | None = None
+    """Host and instance; None for an object that is not wanted or cannot be read."""
+    boot: str = ""
 
-    Where *instances* are named, only what these have signed.
 
-    Never raises for what is in the archive: *report* gets one line, naming the object, for each thing that is wrong.
+def visit(entry: Entry, wanted: Wanted, take: Take, seen: Visit[T]) -> Visit[T]:
+    """Give the blocks of an object that may hold something wanted to *take*; what is wrong goes into *seen*.
+
+    Never raises for what is in the archive. A BlockError of *take* is reported.
     """
-    for entry in entries:
-        if not entry.within(search.since_ns, search.until_ns) or not entry.may_be_of(instances):
-            continue
 
-        problems: list[str] = []
+    def report(problem: str) -> None:
+        seen.problems.append(f"{entry.path}: {problem}")
 
-        def about(problem: str, path: str = entry.path, problems: list[str] = problems) -> None:
-            problems.append(problem)
-            report(f"{path}: {problem}")
-
-        try:
-            with entry.open() as stream:
-                sealed = open_object(stream, keys)
-                if instances and sealed.header.instance not in instances:
-                    continue
-                for statement in in_order(object_statements(sealed, search, about, decode)):
-                    yield Found(statement, sealed.header)
-            renamed = contradiction(entry.name, sealed.header)
-            if renamed is not None and not problems:  # with a swapped header, that is the problem
-                about(renamed)
-        except ObjectError as error:
-            about(str(error))
-        except OSError as error:
-            about(error.strerror or str(error))
+    try:
+        with entry.open() as stream:
+            sealed = open_object(stream, wanted.keys)
+            if not wanted.takes(sealed.header):
+                return seen
+            seen.origin, seen.boot = (sealed.header.host, sealed.header.instance), sealed.header.boot
+            take_blocks(sealed, wanted.search, take, report)
+        renamed = contradiction(entry.name, sealed.header)
+        if renamed is not None and not seen.problems:  # with a swapped header, that is the problem
+            report(renamed)
+    except ObjectError as error:
+        report(str(error))
+    except OSError as error:
+        report(error.strerror or str(error))
+    return seen
 
 
-def object_statements(
-    sealed: SealedObject, search: Search, report: Report, decode: Decode = records.statements
-) -> Iterator[tuple[int, Statement]]:
-    """The statements of one object that *search* asks for, as they come, each with its monotonic time before it."""
+def take_blocks(sealed: SealedObject, search: Search, take: Take, report: Report) -> None:
+    """Give *take* the blocks of an open object whose time span may hold something that is searched."""
     for content in sealed.contents(report):
-        if content.kind == KIND_BLOCKS:
-            for head, body in _blocks(content, report):
-                if search.overlaps(head.first_ns, head.last_ns):
-                    for statement in _decoded(head, body, search, report, decode):
-                        yield statement.time_ns - head.clock_ns, statement
-
-
-def in_order(statements: Iterable[tuple[int, Statement]]) -> Iterator[Statement]:
-    """Statements by the monotonic times they come with, as far as a bounded number of them tells."""
-    held: list[tuple[int, int, Statement]] = []
-    held_bytes = 0
-    for number, (time_ns, statement) in enumerate(statements):
-        heapq.heappush(held, (time_ns, number, statement))
-        held_bytes += _size(statement)
-        while len(held) > _MOST_HELD or held_bytes > _MOST_HELD_BYTES:
-            oldest = heapq.heappop(held)[2]
-            held_bytes -= _size(oldest)
-            yield oldest
-    while held:
-        yield heapq.heappop(held)[2]
-
-
-def _size(statement: Statement) -> int:
-    """Bytes of what can be large in it."""
-    named = (part for pair in statement.query_attributes or () for part in pair)
-    values = sum(len(value) for value in (*statement.bound(), *named) if isinstance(value, str | bytes))
-    return len(statement.sql or b"") + len(statement.error_message or "") + values
+        if content.kind != KIND_BLOCKS:
+            continue
+        for head, body in _blocks(content, report):
+            if not body or not search.overlaps(head.first_ns, head.last_ns):
+                continue
+            block = f"block {head.sequence} of worker {head.worker} (incarnation {head.incarnation})"
+            try:
+                columns = Columns(body)
+                take(sealed.header, head, columns)
+            except BlockError as error:
+                report(f"{block} is not readable: {error}")
+            else:
+                if columns.rows != head.statements:
+                    report(f"{block} holds {columns.rows} statements, its head says {head.statements}")
 
 
 def _blocks(content: Content, report: Report) -> Iterator[tuple[BlockHead, bytes]]:
@@ -120,20 +110,3 @@ def _blocks(content: Content, report: Report) -> Iterator[tuple[BlockHead, bytes
         report(f"frame {content.frame} holds a block with {error}")
     except ValueError as error:
         report(f"frame {content.frame} does not hold blocks: {error}")
-
-
-def _decoded(head: BlockHead, body: bytes, search: Search, report: Report, decode: Decode) -> Iterator[Statement]:
-    if not body:
-        return
-    block = f"block {head.sequence} of worker {head.worker} (incarnation {head.incarnation})"
-    count = 0
-    try:
-        for statement in decode(body):
-            count += 1
-            if search.matches(statement):
-                yield statement
-    except BlockError as error:
-        report(f"{block} is not readable: {error}")
-    else:
-        if count != head.statements:
-            report(f"{block} holds {count} statements, its head says {head.statements}")

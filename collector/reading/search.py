@@ -9,12 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from collector.reading.shapes import shape_id
 from workers.records import Statement, decode_sql
 from workers.sql import tracecontext
+from workers.sql.fingerprint import fingerprint
 
 _NS: Final = 1_000_000_000
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _RELATIVE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|ms|s|m|h)?")
+_DURATIONS: Final = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": _NS, "m": 60 * _NS, "h": 3600 * _NS}
 _MOMENT: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?\s*([Zz]|[+-]\d\d:\d\d)?)?"
 )
@@ -41,6 +45,11 @@ class Search:
     """A traceparent, or the trace id in it."""
     commands: frozenset[str] = field(default_factory=frozenset)
     statuses: frozenset[str] = field(default_factory=frozenset)
+    error_codes: frozenset[int] = field(default_factory=frozenset)
+    min_latency_ns: int | None = None
+    """To the first byte of the answer, at least."""
+    shape: str | None = None
+    """The id of the statement's shape."""
 
     def overlaps(self, first_ns: int, last_ns: int) -> bool:
         """Whether something between these times may be asked for."""
@@ -58,10 +67,19 @@ class Search:
             and (self.user is None or statement.session.user == self.user)
             and (self.database is None or statement.database == self.database)
             and (self.client is None or self.client(statement.session.client))
-            and (self.trace is None or self._is_of_trace(statement))
+            and (not self.error_codes or statement.error_code in self.error_codes)
+            and (self.min_latency_ns is None or _at_least(statement.latency_ns, self.min_latency_ns))
             and (self.regex is None or self.regex.search(_sql(statement)) is not None)
-            and (self.text is None or self._has_text(statement))
+            and (self.shape is None or self._is_of_shape(statement))
+            and self.matches_values(statement)
         )
+
+    def matches_values(self, statement: Statement) -> bool:
+        """Whether what is asked for of the text together with the values beside it is there."""
+        return (self.trace is None or self._is_of_trace(statement)) and (self.text is None or self._has_text(statement))
+
+    def _is_of_shape(self, statement: Statement) -> bool:
+        return statement.sql is not None and shape_id(fingerprint(statement.sql)) == self.shape
 
     def _is_of_trace(self, statement: Statement) -> bool:
         found = statement.traceparent
@@ -73,6 +91,23 @@ class Search:
             return True
         named = (value for _, value in statement.query_attributes or ())
         return any(wanted in _value(value).casefold() for value in (*statement.bound(), *named))
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A test of a client's address:port."""
+
+    network: ipaddress.IPv4Network | ipaddress.IPv6Network
+    port: str | None
+
+    def __call__(self, client: str) -> bool:
+        """Whether *client* is of this network, and has this port."""
+        host, port = _endpoint(client)
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        return address in self.network and (self.port is None or port == self.port)
 
 
 def parse_time(text: str, now_ns: int) -> int:
@@ -92,7 +127,15 @@ def parse_time(text: str, now_ns: int) -> int:
     raise SearchError(f"{text!r} is no time: write 2026-01-31T03:12:00Z, 2026-01-31, or 10m for ten minutes ago")
 
 
-def parse_client(text: str) -> Callable[[str], bool]:
+def parse_duration(text: str) -> int:
+    """A duration in ns: 250ms, 1.5s, 800us; a number alone is of seconds."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise SearchError(f"{text!r} is no duration: write 250ms, 1.5s or 800us")
+    return int(float(found[1]) * _DURATIONS[found[2] or "s"])
+
+
+def parse_client(text: str) -> Client:
     """A test of a client's address:port, from an address, an address with port, or a network such as 10.0.0.0/8."""
     host, port = _endpoint(text)
     try:
@@ -100,15 +143,7 @@ def parse_client(text: str) -> Callable[[str], bool]:
     except ValueError as error:
         raise SearchError(f"{text!r} is no address, address:port or network") from error
 
-    def test(client: str) -> bool:
-        client_host, client_port = _endpoint(client)
-        try:
-            address = ipaddress.ip_address(client_host)
-        except ValueError:
-            return False
-        return address in network and (port is None or client_port == port)
-
-    return test
+    return Client(network, port)
 
 
 def parse_regex(text: str) -> re.Pattern[str]:
@@ -139,6 +174,10 @@ def _endpoint(text: str) -> tuple[str, str | None]:
         host, _, port = text.partition(":")
         return host, port
     return text, None
+
+
+def _at_least(latency_ns: int | None, least_ns: int) -> bool:
+    return latency_ns is not None and latency_ns >= least_ns
 
 
 def _sql(statement: Statement) -> str:

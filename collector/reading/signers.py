@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collector.archive.layout import Header
-
 
 class Signers:
     """The instances that objects of each host were signed by."""
@@ -11,15 +9,15 @@ class Signers:
     def __init__(self) -> None:
         self._instances: dict[str, list[str]] = {}
 
-    def note(self, header: Header) -> str | None:
+    def note(self, host: str, instance: str) -> str | None:
         """A line for the first object of each further instance of a host; None for all others."""
-        known = self._instances.setdefault(header.host, [])
-        if header.instance in known:
+        known = self._instances.setdefault(host, [])
+        if instance in known:
             return None
-        known.append(header.instance)
+        known.append(instance)
         if len(known) == 1:
             return None
         return (
-            f"more than one instance has signed as host {header.host}: {', '.join(known)}; a host that was set up anew"
+            f"more than one instance has signed as host {host}: {', '.join(known)}; a host that was set up anew"
             " has a new one, and so has whoever takes its name: see --instance"
         )

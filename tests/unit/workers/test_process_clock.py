@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import mmap
+from operator import itemgetter
 
 import pytest
 
 from collector.archive.heads import read_head
-from collector.reading.scan import in_order
 from tests.support import mysql_packets as mysql
 from tests.support.packets import Captured, Connection, RingMemory
 from tests.support.pipeline import STEP_NS, logged_in
@@ -67,7 +67,7 @@ def test_statements_stay_in_the_order_in_which_they_ran_and_no_duration_is_measu
     worker.turn()
     worker.take(first.client(mysql.query(b"4")), first.server(mysql.result()))
     statements = worker.statements()
-    queries = [one for one in in_order(statements) if one.command == "query"]
+    queries = [one for _, one in sorted(statements, key=itemgetter(0)) if one.command == "query"]
     assert [one.sql for one in queries if one.sql != b"3"] == [b"1", b"2", b"4"]
     assert {one.sql: one.latency_ns for one in queries} == {b"1": STEP_NS, b"2": None, b"3": None, b"4": STEP_NS}
     assert [one.status for one in queries] == ["result"] * 4

@@ -142,9 +142,10 @@ def test_a_packet_longer_than_a_block_is_cut_to_what_fits(sockets: Sockets) -> N
 
 
 def test_the_stamp_of_the_kernel_is_kept_in_nanoseconds() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiving, socket.socket(
-        socket.AF_INET, socket.SOCK_DGRAM
-    ) as sending:
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiving,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sending,
+    ):
         receiving.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         receiving.bind(("127.0.0.1", 0))
         sending.connect(receiving.getsockname())

@@ -57,9 +57,7 @@ def test_of_all_methods_the_first_is_taken(monkeypatch: pytest.MonkeyPatch) -> N
     group = opened(monkeypatch, WANTED, Method("ring"), Method("ring-v2"))
     assert len(group.members) == 2
     assert group.notes[1:] == ["fanout auto"]
-    assert group.notes[0] == (
-        "method ring, 8 blocks of 1024 KiB a worker: the first choice, and this kernel has it"
-    )
+    assert group.notes[0] == ("method ring, 8 blocks of 1024 KiB a worker: the first choice, and this kernel has it")
 
 
 def test_what_the_kernel_refuses_or_does_badly_is_passed_over_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

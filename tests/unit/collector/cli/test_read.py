@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-import functools
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -9,20 +10,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from collector.archive.keyfile import READER_PRIVATE, identity, write_key
-from collector.cli import read as command
 from collector.cli.main import main
-from collector.reading.scan import scan
 from tests.unit.collector.aggregator.making import OTHER_RAW, READER_RAW, SECOND, START_NS, header
-from tests.unit.collector.reading.making import block, decode, write_object
+from tests.unit.collector.reading.making import block, write_object
 
 TRACED = b" /*traceparent='00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01'*/"
 OTHER_SIGNING_KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
-
-
-@pytest.fixture(autouse=True)
-def lines_for_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a block be a statement a line."""
-    monkeypatch.setattr(command, "scan", functools.partial(scan, decode=decode))
 
 
 @pytest.fixture
@@ -47,7 +40,7 @@ def read(*words: object) -> int:
 def test_statements_are_printed_as_text(archive: Path, key: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert read(archive, "--key", key) == 0
     output = capsys.readouterr()
-    assert [line.rsplit("ok ", 1)[1] for line in output.out.splitlines()] == [
+    assert [line.rsplit("affected ", 1)[1] for line in output.out.splitlines()] == [
         "SELECT 1", "DELETE FROM t", "SELECT 2" + TRACED.decode(),
     ]  # fmt: skip
     assert output.err == ""
@@ -74,6 +67,12 @@ def test_statements_are_printed_as_json(archive: Path, key: Path, capsys: pytest
         (["--since", "1h"], 0),
         (["--limit", "2"], 2),
         (["--traceparent", "0AF7651916CD43DD8448EB211C80319C"], 1),
+        (["--error-code", "1062"], 0),
+        (["--min-latency", "1ms"], 0),
+        (["--shape", "select 7"], 2),
+        (["--shape", "e1c71d1661ae46e0"], 2),
+        (["--host", "db1", "--host", "db2"], 3),
+        (["--host", "db2"], 0),
         (["--traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"], 0),
     ],
 )
@@ -98,6 +97,28 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_printed(
     assert "notes.txt: not a querytap object" in output.err
 
 
+def test_csv_has_a_line_of_names_and_slow_logs_an_entry_a_statement(
+    archive: Path, key: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert read(archive, "--key", key, "--format", "csv", "--limit", 1) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["time"], row["host"], row["sql"]) == ("2023-11-14T22:13:20.000000000Z", "db1", "SELECT 1")
+    assert read(archive, "--key", key, "--format", "slowlog") == 0
+    assert capsys.readouterr().out.count("# User@Host: app[app] @  [10.0.0.1]") == 3
+
+
+def test_processes_side_by_side_print_what_one_does(
+    archive: Path, key: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collector.reading.pool._WORTH_BYTES", 0)
+    for number in range(2, 9):
+        write_object(archive, block(b"SELECT %d" % number), sequence=number, first_ns=START_NS + number * SECOND)
+    assert read(archive, "--key", key, "--jobs", 1) == 0
+    alone = capsys.readouterr().out
+    assert read(archive, "--key", key, "--jobs", 3) == 0
+    assert capsys.readouterr().out == alone
+
+
 def test_a_wrong_key_opens_nothing_and_says_so(archive: Path, key: Path, capsys: pytest.CaptureFixture[str]) -> None:
     key.write_text(write_key(READER_PRIVATE, OTHER_RAW))
     assert read(archive, "--key", key) == 1
@@ -112,6 +133,7 @@ def test_a_wrong_key_opens_nothing_and_says_so(archive: Path, key: Path, capsys:
         ([], "--key: is needed"),
         (["--key", "/nowhere"], "No such file"),
         (["--key", "KEY", "--since", "yesterday"], "'yesterday' is no time"),
+        (["--key", "KEY", "--min-latency", "soon"], "'soon' is no duration: write 250ms"),
         (["--key", "KEY", "--client", "db"], "'db' is no address"),
         (["--key", "KEY", "--regex", "("], "no regular expression"),
         (["--key", "KEY", "--traceparent", "b7ad6b7169203331"], "'b7ad6b7169203331' is no traceparent and no trace id"),

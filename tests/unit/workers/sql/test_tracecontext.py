@@ -78,7 +78,7 @@ def test_a_trace_id_stands_alone_or_in_a_traceparent() -> None:
         ("SELECT a$b, 5--1, 4/2 ", " 'unfinished"),
         ("SELECT '\\\\', '漢\\n' ", " -- '"),
         ("SELECT 'it\\'s' ", ""),
-        ('SELECT "a\\"b", \'that\\\'s it\' ', "\n, 'that''s'"),
+        ("SELECT \"a\\\"b\", 'that\\'s it' ", "\n, 'that''s'"),
         ("SELECT 1 -- it's\n", "# it's"),
     ],
 )

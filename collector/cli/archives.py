@@ -1,0 +1,98 @@
+"""The options that say which archive is read, with which keys and by how many processes."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from collector.cli.narrowing import search_of
+from collector.config import ConfigError, Problem
+from collector.reading.archive import Entry, gaps, list_archive
+from collector.reading.keys import KeyFileError, ReaderKey, load_private
+from collector.reading.pool import processors
+from collector.reading.scan import Wanted
+
+
+def add_archive(parser: argparse.ArgumentParser) -> None:
+    """Declare the archive, and whose objects of it."""
+    parser.add_argument("archive", metavar="ARCHIVE", help="folder or store URL of the archive, or one object of it")
+    parser.add_argument(
+        "--instance", action="append", default=[], dest="instances", type=_instance, metavar="ID",
+        help="only what this instance has signed: 32 hexadecimal digits, as `querytap hosts` shows them; repeatable",
+    )  # fmt: skip
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Declare all that reads statements: the archive, keys, hosts, processes."""
+    add_archive(parser)
+    parser.add_argument("--key", type=Path, metavar="FILE", help="the reader's private key")
+    parser.add_argument(
+        "--host", action="append", default=[], dest="hosts", help="only what was recorded on this host; repeatable"
+    )
+    add_jobs(parser)
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Declare how many processes read."""
+    parser.add_argument(
+        "--jobs", type=_jobs, default=processors(), metavar="N",
+        help="processes that read (default: one for each processor, here %(default)s)",
+    )  # fmt: skip
+
+
+def wanted_of(arguments: argparse.Namespace) -> Wanted:
+    """What is to be read; raises ConfigError."""
+    return Wanted(
+        keys=tuple(private_keys(arguments)),
+        search=search_of(arguments),
+        instances=frozenset(arguments.instances),
+        hosts=frozenset(arguments.hosts),
+    )
+
+
+def private_keys(arguments: argparse.Namespace) -> list[ReaderKey]:
+    """The keys in the file that `--key` names; raises ConfigError."""
+    if arguments.key is None:
+        raise ConfigError([Problem("--key", "is needed: the file with the reader's private key")])
+    try:
+        return load_private(arguments.key)
+    except KeyFileError as error:
+        raise ConfigError([Problem("--key", str(error))]) from error
+    except OSError as error:
+        raise ConfigError([Problem("--key", f"{arguments.key} cannot be read: {error.strerror}")]) from error
+
+
+def wanted_entries(archive: str, wanted: Wanted, report: Callable[[str], None]) -> list[Entry]:
+    """The objects that may hold something wanted, in order; what is missing is reported. Raises ArchiveError."""
+    return narrowed(list_archive(archive), wanted, report)
+
+
+def narrowed(entries: Iterable[Entry], wanted: Wanted, report: Callable[[str], None]) -> list[Entry]:
+    """Those of *entries* that may hold something wanted; what is missing among them is reported."""
+    found = [entry for entry in entries if wanted.may_hold(entry)]
+    for problem in gaps(found):
+        report(problem)
+    return found
+
+
+def print_utf8() -> None:
+    """Let stdout take any text, whatever the locale is."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _instance(text: str) -> str:
+    if re.fullmatch("[0-9a-f]{32}", text.lower()) is None:
+        raise argparse.ArgumentTypeError("must be 32 hexadecimal digits")
+    return text.lower()
+
+
+def _jobs(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value
