@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from collector.reading.fields import FIELDS, shown
-from collector.reading.lines import render_json, render_text, rfc3339
+from collector.reading.lines import render_json, render_text
 from collector.reading.slowlog import render_slow_log
 from workers.records import Statement
 
@@ -45,7 +45,7 @@ FORMATS: Final = {
     "csv": Format("RFC 4180, with a line of names", _csv, _csv_line(["time", "host", *(f.name for f in FIELDS[1:])])),
     "slowlog": Format(
         "as MySQL's slow query log, for pt-query-digest and others",
-        lambda statement, _host, _raw: render_slow_log(statement, rfc3339(statement.time_ns)),
+        lambda statement, _host, _raw: render_slow_log(statement),
     ),
 }
 
