@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -208,6 +209,10 @@ class Supervisor:
             _log.log(*line)
         self._config = outcome.config
         take_over(self, LIVE)
+        if outcome.changed and self._capture.waiting:  # it hears nothing before it has found what it waits for
+            _log.info("capture is started anew, as it waits for %s", self._capture.waiting)
+            self._capture = replace(self._capture, waiting="")
+            self._tree.children[CAPTURE].send(signal.SIGTERM)
         self._reloaded = {"time": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), **outcome.as_map()}
         self._note()
 

@@ -16,6 +16,8 @@ LEAST_CAPTURE_DELAY_S: Final = 0.5
 """Before capture is started again: the workers that a dead one left empty their rings and end within it."""
 
 _HARMLESS: Final = frozenset({0, -signal.SIGTERM})
+_NO_FAULT: Final = frozenset({EXIT_INTERFACE_GONE, -signal.SIGTERM})
+"""What was captured on is gone; or it was told to end before it captured anything."""
 
 
 class Restart(NamedTuple):
@@ -60,7 +62,7 @@ class RestartPolicy:
         if not ready and code in {EXIT_CONFIG, EXIT_CANNOT_START}:
             return GiveUp(f"{name} cannot start, see its message above")
         restarts = self._restarts[name]
-        if code == EXIT_INTERFACE_GONE:
+        if code in _NO_FAULT:
             delay_s = restarts.without_fault()
         else:
             delay_s = restarts.delay_after(lived_s)

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from collector.config.option import toml
@@ -247,6 +248,28 @@ def test_a_second_reader_can_open_what_is_sealed_after_a_reload_and_one_whose_ke
     found = [one["sql"] for one in records.parse(done.stdout) if "'second " in one.get("sql", "")]
     assert sorted(found) == sorted(texts("second", 20)), done.stderr.decode()
     assert len([one for one in collector.records() if "'first " in one.get("sql", "")]) == 20
+
+
+def test_a_capture_that_waits_for_a_server_goes_by_the_ports_that_are_set_then(
+    namespace: Namespace, folder: Path
+) -> None:
+    with MariaDB(namespace) as own, Collector(namespace, folder, own.port) as collector:
+        collector.reload(configuration(folder))
+        wait(lambda: "capture.ports from [" in collector.complaint(), collector)
+        own.stop()
+        capture = next(
+            one for one in psutil.Process(collector.process.pid).children() if "collector.capture" in one.cmdline()
+        )
+        capture.kill()
+        wait(lambda: collector.processes()["waiting"] == "a server", collector)
+        collector.reload(configuration(folder, capture={"ports": [own.port]}))
+        wait(lambda: "nobody listens on port" in status(folder), collector)
+        assert (collector.processes()["waiting"], collector.processes()["ports"]) == ("", [own.port])
+        own.start_again(namespace, own.port)
+        namespace.run(statements(own.port, "again", 20))
+        assert collector.stop() == 0, collector.complaint()
+    found = [one["sql"] for one in collector.records() if "'again " in one.get("sql", "")]
+    assert sorted(found) == sorted(texts("again", 20))
 
 
 def test_figures_of_budget_and_monitor_follow(namespace: Namespace, server: MariaDB, folder: Path) -> None:

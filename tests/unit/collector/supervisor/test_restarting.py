@@ -54,11 +54,12 @@ def test_who_cannot_start_ends_it_only_before_all_were_at_work(name: str, code: 
     assert isinstance(outcomes(name, code, 1)[0], Restart)
 
 
-def test_an_interface_that_goes_however_often_is_no_failure_of_capture() -> None:
-    found = outcomes(CAPTURE, EXIT_INTERFACE_GONE, 50)
+@pytest.mark.parametrize("code", [EXIT_INTERFACE_GONE, -SIGTERM])
+def test_an_interface_that_goes_or_a_wait_that_is_ended_however_often_is_no_failure_of_capture(code: int) -> None:
+    found = outcomes(CAPTURE, code, 50)
     assert all(isinstance(one, Restart) and one.delay_s == LEAST_CAPTURE_DELAY_S for one in found)
     policy = RestartPolicy(ALL)
-    policy.after(CAPTURE, EXIT_INTERFACE_GONE, 0.0, ready=True, stopping=False)
+    policy.after(CAPTURE, code, 0.0, ready=True, stopping=False)
     assert policy.totals[CAPTURE] == 1, "the next one has to have a generation of its own"
 
 
