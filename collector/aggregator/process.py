@@ -24,10 +24,11 @@ from collector.aggregator.ending import Ending
 from collector.aggregator.intake import Intake, endpoint
 from collector.aggregator.keys import instance_key, key_warnings, recipients
 from collector.aggregator.ledger import Ledger
+from collector.aggregator.moments import Moments
 from collector.aggregator.resuming import Objects, resume, supervisor
 from collector.aggregator.samples import MAX_SAMPLE_BYTES, SampleError, read_sample
 from collector.aggregator.shipping import Origin, Shipper
-from collector.aggregator.status import EVERY_NS, PASSING, STILL_NS, Rates, build_status, write_status
+from collector.aggregator.status import EVERY_NS, PASSING, STILL_NS, Rates, build_status, figures, write_status
 from collector.aggregator.store import LocalFolder, RemoteStore, Store, open_store
 from collector.archive.heads import HeadError, read_head
 from collector.archive.keyfile import identity
@@ -111,6 +112,9 @@ class Aggregator:
         now_ns = time.monotonic_ns()
         self._batch = Batch(_limits(config), config.batch.zstd_level, now_ns)
         self._ending = Ending(config.process.stop_timeout_s * _NS)
+        self._began = dt.datetime.now(dt.UTC).isoformat()
+        self._moments = Moments()
+        self._trouble_since = ""
         self._rates = Rates()
         self._sample: Mapping[str, Any] = {}
         self._warned: set[str] = set()
@@ -310,8 +314,13 @@ class Aggregator:
     def _tell(self, now_ns: int, state: str) -> None:
         """Write the status file."""
         ledger = self._ledger.view()
+        time_now = dt.datetime.now(dt.UTC).isoformat()
+        self._moments.note(time_now, figures(ledger, self._shipper.objects))
+        self._trouble_since = (self._trouble_since or time_now) if self._shipper.trouble else ""
         status = build_status(
-            time=dt.datetime.now(dt.UTC).isoformat(),
+            time=time_now,
+            began=self._began,
+            moments=self._moments.as_map(),
             identity={"instance": self._origin.instance, "host": self._origin.host, "pid": os.getpid()},
             ledger=ledger,
             rates=self._rates.sample(now_ns, ledger),
@@ -328,6 +337,7 @@ class Aggregator:
                 "place": self._store.place,
                 "size_bytes": self._store.size_bytes(),
                 "trouble": self._shipper.trouble,
+                "trouble_since": self._trouble_since,
             },
             budget={"cpu_percent": self._config.budget.cpu_percent, "measured": self._sample.get("tree")},
             host=self._sample,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from collector.aggregator.durable import replace_file
 from collector.aggregator.ledger import WorkerLedger
+from collector.aggregator.resuming import Objects
 from collector.places import STATUS_FILE
 
 STATUS_FORMAT: Final = 1
@@ -22,6 +23,7 @@ PASSING: Final = frozenset({"time", "rates", "host_sample", "budget"})
 """Of the status, what changes although nothing is recorded."""
 
 _WINDOW_NS: Final = 10 * _NS
+_FORKED: Final = 0xFFFF  # of an incarnation: how many processes of the worker a capture process has forked before it
 
 
 class Rates:
@@ -47,9 +49,22 @@ class Rates:
         }
 
 
+def figures(ledger: Mapping[int, WorkerLedger], objects: Objects) -> dict[str, int]:
+    """Those that stay as they are while all is well."""
+    return {
+        "dropped": sum(worker.dropped for worker in ledger.values()),
+        "lost": sum(worker.lost for worker in ledger.values()),
+        "worker_restarts": sum(worker.incarnation & _FORKED for worker in ledger.values()),
+        "discarded": objects.discarded,
+        "evicted": objects.evicted,
+    }
+
+
 def build_status(
     *,
     time: str,
+    began: str,
+    moments: Mapping[str, Any],
     identity: Mapping[str, Any],
     ledger: Mapping[int, WorkerLedger],
     rates: Mapping[str, float],
@@ -64,6 +79,8 @@ def build_status(
     return {
         "format": STATUS_FORMAT,
         "time": time,
+        "began": began,
+        "moments": dict(moments),
         **identity,
         "state": state,
         "ledger": {str(number): worker.as_map() for number, worker in ledger.items()},

@@ -6,20 +6,15 @@ import argparse
 import datetime as dt
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
 
 from collector import jsonfile, places
+from collector.cli import verdict
 from collector.cli.options import config_from
+from collector.cli.verdict import STALE_S, Status
 from collector.config import ConfigError
 from collector.log import printable
-
-STALE_S: Final = 25.0
-"""The status is written each second, each ten while nothing is recorded; an older one was left by a process that hangs
-or is gone."""
-
-Status = Mapping[str, Any]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,18 +44,27 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(status: Status, processes: Status, *, as_json: bool) -> int:
-    age_s = (dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(status["time"])).total_seconds()
+    now = dt.datetime.now(dt.UTC)
+    age_s = (now - dt.datetime.fromisoformat(status["time"])).total_seconds()
+    found = verdict.findings(status, processes, now)
     recording = status["state"] == "running" and age_s <= STALE_S
     if as_json:
-        print(json.dumps({**status, "age_s": round(age_s, 3), "recording": recording, "processes": processes}))
+        more = {"age_s": round(age_s, 3), "recording": recording, "findings": found, "processes": processes}
+        print(json.dumps({**status, **more}))
     else:
-        for line in lines(status, processes, age_s):
+        for line in (*_verdict(found), *lines(status, processes, age_s)):
             print(printable(line))  # most of it comes from processes that read what strangers send
     return 0 if recording and status["balanced"] else 1
 
 
+def _verdict(found: list[str]) -> Iterator[str]:
+    yield f"verdict    {verdict.headline(found)}"
+    for one in found:
+        yield f"WARNING    {one}"
+
+
 def lines(status: Status, processes: Status, age_s: float) -> Iterator[str]:
-    """The status for a terminal."""
+    """The status for a terminal, below the verdict."""
     state = status["state"]
     if state == "running":
         state = "recording" if age_s <= STALE_S else f"NOT ANSWERING for {age_s:.0f} s"
@@ -85,10 +89,8 @@ def lines(status: Status, processes: Status, age_s: float) -> Iterator[str]:
         yield from _traffic(worker)
         for fault in worker["faults"]:
             yield f"           DOES NOT ADD UP: {fault}"
-    if store.get("trouble"):
-        yield f"WARNING    the store: {store['trouble']}"
-    for warning in (*status["warnings"], *_of_processes(processes)):
-        yield f"WARNING    {warning}"
+    for note in _of_processes(processes):
+        yield f"note       {note}"
 
 
 def _processes(processes: Status) -> Iterator[str]:
@@ -118,6 +120,7 @@ def _reload(reload: Status | None) -> Iterator[str]:
 
 
 def _of_processes(processes: Status) -> Iterator[str]:
+    """What this host does not have, and always so."""
     for role in processes.get("kept_user", ()):
         name = processes["users"][role]
         yield f'{role}: no user of its own is within reach here; runs as "{name}" like capture, without capabilities'
@@ -125,9 +128,6 @@ def _of_processes(processes: Status) -> Iterator[str]:
         yield "workers and aggregator are one user: archive and signing key are in reach of a worker that is taken over"
     for what in processes.get("unsealed_by", ()):
         yield f"this kernel has not {what}: a worker that is taken over can do more than read packets"
-    if processes.get("waiting"):
-        yield f"nothing is recorded: capture waits for {processes['waiting']}"
-    yield from processes.get("warnings", ())
 
 
 def _traffic(worker: Status) -> Iterator[str]:

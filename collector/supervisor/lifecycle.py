@@ -83,6 +83,8 @@ class Supervisor:
         self._users = {"aggregator": user, "workers": worker_user}
         self._stop = StopOrder(config.process.stop_timeout_s)
         self._restarts = RestartPolicy(self._tree.children)
+        self._restarted: dict[str, str] = {}
+        """When each that ended was last started again."""
         self._given_up: str | None = None
         self._code = 0
         self._let_go = False
@@ -213,7 +215,7 @@ class Supervisor:
             _log.info("capture is started anew, as it waits for %s", self._capture.waiting)
             self._capture = replace(self._capture, waiting="")
             self._tree.children[CAPTURE].send(signal.SIGTERM)
-        self._reloaded = {"time": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), **outcome.as_map()}
+        self._reloaded = {"time": _time(), **outcome.as_map()}
         self._note()
 
     def bound_stop(self) -> None:
@@ -238,6 +240,7 @@ class Supervisor:
         elif isinstance(decided, Restart):
             _log.error("%s", decided.text)
             one.due = now + decided.delay_s
+            self._restarted[one.name] = _time()
 
     def _give_up(self, reason: str) -> None:
         if self._given_up is None:
@@ -253,6 +256,7 @@ class Supervisor:
             "capture": list(self._capture.notes),
             "interfaces": list(self._config.capture.interfaces),
             "restarts": self._restarts.totals,
+            "restarted": self._restarted,
             "users": {role: user.name for role, user in self._users.items()},
             "kept_user": [role for role, user in self._users.items() if user.uid == root],
             "one_user": len({user.uid for user in self._users.values()}) == 1,
@@ -287,6 +291,10 @@ class Supervisor:
 LIVE: Final[Live[Supervisor]] = {"process.stop_timeout_s": Supervisor.bound_stop}
 
 _LEFT: Final = ("decoded", "shipped", "filtered", "lost", "evicted", "held")
+
+
+def _time() -> str:
+    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
 
 
 def _has_terminal() -> bool:

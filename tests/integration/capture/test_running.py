@@ -15,7 +15,7 @@ import pytest
 
 from collector.capture import methods
 from collector.supervisor.lifecycle import READY
-from tests.integration.capture.starting import incarnation, make_veth, running, wait_for, wait_for_restart
+from tests.integration.capture.starting import incarnation, make_veth, running, status, wait_for, wait_for_restart
 from tests.support import processes
 from tests.support.collector import Collector
 from tests.support.namespaces import Namespace
@@ -175,6 +175,10 @@ def test_a_worker_that_is_killed_is_followed_by_one_that_takes_over_its_ring(
         meanwhile = run_statements(namespace, server, "meanwhile", 50)
         wait_until(lambda: len(workers(collector)) == 1, collector)
         after = run_statements(namespace, server, "after", 50)
+        wait_until(lambda: "workers ended and were started again, 1 since" in status(folder), collector)
+        verdict, *_ = said = status(folder).splitlines()
+        assert verdict == "verdict    2 things to see to:"
+        assert f"WARNING    {folder}/state/keys/reader.key opens the archive and is on this host" in said[2]
         assert collector.stop() == 0, collector.complaint()
     for prefix, texts in (("before", before), ("meanwhile", meanwhile), ("after", after)):
         assert archived(collector, prefix) == texts

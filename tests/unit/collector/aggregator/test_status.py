@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from collector.aggregator.ledger import Ledger
-from collector.aggregator.status import Rates, build_status, write_status
+from collector.aggregator.resuming import Objects
+from collector.aggregator.status import Rates, build_status, figures, write_status
 from collector.channel import Statistics
 
 SECOND = 1_000_000_000
@@ -29,6 +30,8 @@ def test_rates_are_taken_over_the_last_ten_seconds() -> None:
 def test_the_status_is_one_json_object_that_others_may_read(tmp_path: Path) -> None:
     status = build_status(
         time="2026-01-01T00:00:00+00:00",
+        began="2025-12-31T00:00:00+00:00",
+        moments={"dropped": {"first": "a", "last": "b", "grown": 3}},
         identity={"instance": "ab", "host": "db1", "pid": 5},
         ledger=ledger(3, 9).view(),
         rates={"statements_per_s": 1.0},
@@ -43,6 +46,12 @@ def test_the_status_is_one_json_object_that_others_may_read(tmp_path: Path) -> N
     read = json.loads((tmp_path / "status.json").read_text())
     assert read["state"] == "running"
     assert read["balanced"] is True
+    assert read["moments"]["dropped"]["grown"] == 3
     assert read["ledger"]["0"]["statements"]["decoded"] == 3
     assert read["ledger"]["0"]["packets"]["passed"] == 9
     assert (tmp_path / "status.json").stat().st_mode & 0o777 == 0o644
+
+
+def test_the_figures_that_should_stay_are_those_of_all_workers_and_of_the_objects() -> None:
+    found = figures(ledger(3, 9).view(), Objects(stored=5, discarded=2, evicted=1))
+    assert found == {"dropped": 0, "lost": 0, "worker_restarts": 0, "discarded": 2, "evicted": 1}

@@ -24,6 +24,8 @@ def a_status(age_s: float = 0.0, **changes: Any) -> dict[str, Any]:  # noqa: ANN
     }
     found = {
         "time": time.isoformat(),
+        "began": (time - dt.timedelta(hours=3)).isoformat(),
+        "moments": {},
         "state": "running",
         "instance": "ab12",
         "host": "db1",
@@ -73,10 +75,9 @@ def test_it_says_where_it_listens_what_it_counted_and_what_to_mind() -> None:
     assert "decoded 5, shipped 3" in shown
     assert "interfaces: lo 7 in 0 out, eth0 1 in 3 out" in shown
     assert "ring full: 2 times" in shown
-    assert "WARNING    the key is here" in shown
     assert 'workers: no user of its own is within reach here; runs as "root"' in shown
     assert "sandbox    seccomp" in shown
-    assert "WARNING    this kernel has not Landlock: a worker that is taken over" in shown
+    assert "note       this kernel has not Landlock: a worker that is taken over" in shown
 
 
 RELOADED = {"time": "2026-01-02T03:04:05+00:00", "applied": True, "changed": [], "waiting": [], "problems": []}
@@ -131,12 +132,11 @@ def test_what_could_not_be_seen_for_tls_is_told_where_there_is_some() -> None:
     assert "not seen for TLS: connections 2, bytes 345, answer_bytes 6789" in text(found)
 
 
-def test_a_fault_of_the_ledger_and_trouble_of_the_store_stand_out() -> None:
-    found = a_status(store={"place": "/srv/archive", "trouble": "no space left"})
+def test_a_fault_of_the_ledger_stands_out() -> None:
+    found = a_status()
     found["ledger"]["0"]["faults"] = ["2 packets were left in the ring"]
     shown = text(found)
     assert "DOES NOT ADD UP: 2 packets were left in the ring" in shown
-    assert "WARNING    the store: no space left" in shown
 
 
 def test_a_status_that_is_not_renewed_is_not_taken_for_recording() -> None:
@@ -158,6 +158,25 @@ def test_the_exit_code_tells_whether_all_is_well(
         assert "not running" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("warnings", "begins"),
+    [
+        ([], ["verdict    healthy: it records, and nothing was dropped"]),
+        (["the key is here"], ["verdict    1 thing to see to:", "WARNING    the key is here"]),
+        (["one", "two"], ["verdict    2 things to see to:", "WARNING    one", "WARNING    two"]),
+    ],
+)
+def test_it_begins_with_the_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], warnings: list[str], begins: list[str]
+) -> None:
+    place_of(tmp_path).write_text(json.dumps(a_status(warnings=warnings)))
+    status.run(argparse.Namespace(config=None, set=[f'paths.run="{tmp_path}"'], json=False))
+    shown = capsys.readouterr().out.splitlines()
+    for line, begin in zip(shown, begins, strict=False):
+        assert line.startswith(begin)
+    assert shown[len(begins)].startswith("state      recording")
+
+
 def test_as_json_it_has_all_of_both_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place_of(tmp_path).write_text(json.dumps(a_status()))
     (tmp_path / "processes.json").write_text(json.dumps(PROCESSES))
@@ -166,6 +185,7 @@ def test_as_json_it_has_all_of_both_files(tmp_path: Path, capsys: pytest.Capture
     shown = json.loads(capsys.readouterr().out)
     assert shown["recording"] is True
     assert shown["processes"] == PROCESSES
+    assert shown["findings"] == ["the key is here"]
     assert shown["ledger"]["0"]["statements"]["decoded"] == 5
 
 
@@ -197,9 +217,7 @@ def test_what_could_command_a_terminal_is_shown_as_numbers(tmp_path: Path, capsy
     assert "WARNING    \\x1b]0;gone\\x07\\x0arecording\n" in capsys.readouterr().out
 
 
-def test_one_user_for_workers_and_aggregator_is_warned_of_and_so_is_waiting() -> None:
-    shown = "\n".join(status.lines(a_status(), {**PROCESSES, "one_user": True, "waiting": "interface eth7"}, 0.0))
-    assert "WARNING    workers and aggregator are one user" in shown
-    assert "WARNING    nothing is recorded: capture waits for interface eth7" in shown
+def test_one_user_for_workers_and_aggregator_is_told() -> None:
+    shown = "\n".join(status.lines(a_status(), {**PROCESSES, "one_user": True}, 0.0))
+    assert "note       workers and aggregator are one user" in shown
     assert "one user" not in text(a_status())
-    assert "waits for" not in text(a_status())
