@@ -35,6 +35,7 @@ CONNECTIONS = 40
 RATE = 4000
 SHOWN_A_SECOND = 5
 SHAPES = 10
+MOST_DELAY_S = 30
 LISTS = "lists"
 
 
@@ -128,6 +129,8 @@ def load(namespace: Namespace, server: MariaDB, collector: Collector, seconds: i
             time.sleep(1)
             print(progress(time.monotonic() - begin, follower.count, collector), flush=True)
         senders.wait()
+        while not follower.count and time.monotonic() - begin < seconds + MOST_DELAY_S:
+            time.sleep(0.2)
     finally:
         senders.stop()
         follower.stop()

@@ -12,15 +12,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from collector.archive.layout import Header
 from collector.archive.names import TEMPORARY, ObjectName, read_name
 from collector.archive.packing import first_line
 from collector.places import local_folder
+from collector.reading.replacing import replace_start
 
 if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
     from obstore.store import ObjectStore
+
+
+_START_BYTES: Final = 64 << 10
+"""Of an object, where only its header is asked for: few are longer."""
 
 
 class ArchiveError(Exception):
@@ -39,6 +45,19 @@ class Entry:
     """Raises OSError. Can be sent to another process."""
     size: int = 0
     """Bytes."""
+    open_start: Callable[[], BinaryIO] | None = None
+    """As open, where it is cheaper for who reads no more than the beginning."""
+    put: Callable[[bytes, BinaryIO], None] | None = None
+    """Writes another beginning and the rest of what is there in its place."""
+
+    def open_head(self) -> BinaryIO:
+        """For its header alone; raises OSError."""
+        return (self.open_start or self.open)()
+
+    def replace(self, start: bytes, rest: BinaryIO) -> None:
+        """Put *start* and *rest* in its place; raises OSError."""
+        assert self.put is not None  # all that are found in an archive have it
+        self.put(start, rest)
 
     def may_be_of(self, instances: frozenset[str]) -> bool:
         """Whether one of *instances* may have signed it, or none is named."""
@@ -142,7 +161,14 @@ def _file(path: Path, relative: str) -> Entry:
         size = path.stat().st_size
     except OSError:
         size = 0  # opening it says what is wrong
-    return Entry(relative, read_name("/".join(path.absolute().parts[-3:])), partial(_open, path), size)
+    return Entry(
+        relative,
+        read_name("/".join(path.absolute().parts[-3:])),
+        partial(_open, path),
+        size,
+        None,
+        partial(replace_start, path),
+    )
 
 
 def _open(path: Path) -> BinaryIO:
@@ -158,7 +184,14 @@ def _remote(url: str) -> Iterator[Entry]:
         raise ArchiveError(f"{url}: {first_line(error)}") from error
     for path, size in found:
         if not path.rsplit("/", 1)[-1].startswith(TEMPORARY):
-            yield Entry(path, read_name(path), partial(_fetch, url, path), size)
+            yield Entry(
+                path,
+                read_name(path),
+                partial(_fetch, url, path),
+                size,
+                partial(_fetch_start, url, path, size),
+                partial(_put, url, path),
+            )
 
 
 def _fetch(url: str, path: str) -> BinaryIO:
@@ -166,6 +199,50 @@ def _fetch(url: str, path: str) -> BinaryIO:
 
     try:
         return io.BytesIO(bytes(_store(url).get(path).bytes()))
+    except BaseError as error:
+        raise OSError(first_line(error)) from error
+
+
+class _Ranges(io.RawIOBase):
+    """An object of a store of which only what is read is fetched."""
+
+    def __init__(self, url: str, path: str, size: int) -> None:
+        super().__init__()
+        self._url = url
+        self._path = path
+        self._size = size
+        self._at = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """As much as is there and *buffer* takes; raises OSError."""
+        from obstore.exceptions import BaseError
+
+        room = memoryview(buffer).cast("B")
+        length = min(len(room), self._size - self._at)
+        if length <= 0:
+            return 0
+        try:
+            data = bytes(_store(self._url).get_range(self._path, start=self._at, length=length))
+        except BaseError as error:
+            raise OSError(first_line(error)) from error
+        room[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+def _fetch_start(url: str, path: str, size: int) -> BinaryIO:
+    return io.BufferedReader(_Ranges(url, path, size), _START_BYTES)
+
+
+def _put(url: str, path: str, start: bytes, rest: BinaryIO) -> None:
+    from obstore.exceptions import BaseError
+
+    try:
+        _store(url).put(path, start + rest.read(), mode="overwrite")
     except BaseError as error:
         raise OSError(first_line(error)) from error
 

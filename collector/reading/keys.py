@@ -7,10 +7,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from collector import places
 from collector.archive.keyfile import (
+    INSTANCE_PRIVATE,
     MAX_FILE_BYTES,
     READER_PRIVATE,
     READER_PUBLIC,
@@ -20,7 +22,7 @@ from collector.archive.keyfile import (
     write_key,
 )
 
-__all__ = ["KeyFileError", "KeyPair", "ReaderKey", "generate", "load_private"]
+__all__ = ["KeyDescription", "KeyFileError", "KeyPair", "ReaderKey", "describe", "generate", "load_private"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +84,41 @@ def _create(path: Path, text: str, mode: int) -> None:
         file.flush()
         os.fchmod(descriptor, mode)  # a umask may have taken the public half from others
         os.fsync(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDescription:
+    """What a key is, without its secret."""
+
+    kind: str
+    id: str
+    """Of a reader's key what stanzas name it by; of an instance's the instance."""
+    public_line: str
+    """What `seal.recipients` and others take; empty where that is of no use."""
+
+
+def describe(path: Path) -> list[KeyDescription]:
+    """What the keys in a file are; KeyFileError says what is wrong with it, OSError when it cannot be read."""
+    with path.open("rb") as file:
+        text = file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
+    kinds = {
+        READER_PRIVATE: ("private key of a reader: opens what is sealed for its public half", _of_private),
+        READER_PUBLIC: ("public key of a reader: hosts seal with it", lambda raw: raw),
+        INSTANCE_PRIVATE: ("private key of an instance: signs its objects", _of_instance),
+    }
+    prefix = next((kind for kind in kinds if f"{kind}:" in text), READER_PUBLIC)
+    kind, public_of = kinds[prefix]
+    found = []
+    for raw in read_keys(text, prefix, str(path)):
+        public = public_of(raw)
+        line = "" if prefix == INSTANCE_PRIVATE else write_key(READER_PUBLIC, public)
+        found.append(KeyDescription(kind, identity(public).hex(), line))
+    return found
+
+
+def _of_private(raw: bytes) -> bytes:
+    return ReaderKey(raw).public_raw
+
+
+def _of_instance(raw: bytes) -> bytes:
+    return Ed25519PrivateKey.from_private_bytes(raw).public_key().public_bytes_raw()

@@ -14,24 +14,36 @@ from collector.reading.scan import Report
 
 def last_headers(entries: Sequence[Entry], report: Report, instances: frozenset[str] = frozenset()) -> list[Header]:
     """The newest readable header of each instance, or of those named, by sequence; the rest is reported."""
-    newest: dict[str, Header] = {}
+    return [newest for newest, _ in newest_headers(entries, report, instances, most=1)]
+
+
+def newest_headers(
+    entries: Sequence[Entry], report: Report, instances: frozenset[str] = frozenset(), most: int = 2
+) -> list[tuple[Header, Header | None]]:
+    """The two newest readable headers of each instance, or of those named; what is not readable is reported.
+
+    Looks at no more than it must: by their names, the newest come first.
+    """
+    found: dict[str, list[Header]] = {}
     for entry in sorted(entries, key=_sequence, reverse=True):
-        if not entry.may_be_of(instances) or (entry.name is not None and entry.name.instance in newest):
+        named = None if entry.name is None else entry.name.instance
+        if not entry.may_be_of(instances) or (named is not None and len(found.get(named, ())) >= most):
             continue
         try:
-            with entry.open() as stream:
+            with entry.open_head() as stream:
                 header = read_header(stream)
         except ObjectError as error:
             report(f"{entry.path}: {error}")
         except OSError as error:
             report(f"{entry.path}: {error.strerror or error}")
         else:
-            known = newest.get(header.instance)
-            if instances and header.instance not in instances:
-                continue
-            if known is None or header.sequence > known.sequence:
-                newest[header.instance] = header
-    return sorted(newest.values(), key=lambda header: header.instance)
+            if not instances or header.instance in instances:
+                found.setdefault(header.instance, []).append(header)
+    pairs = []
+    for _, headers in sorted(found.items()):
+        headers.sort(key=lambda header: header.sequence, reverse=True)
+        pairs.append((headers[0], headers[1] if len(headers) > 1 else None))
+    return pairs
 
 
 def render_ledger(header: Header) -> Iterator[str]:

@@ -65,7 +65,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class _Clear:
+class Clear:
     """The part before the frames, its signature verified."""
 
     header: Header
@@ -84,16 +84,12 @@ class SealedObject:
     one line; it holds one frame, or the frames of one large block, at a time.
     """
 
-    def __init__(self, stream: BinaryIO, clear: _Clear, content_key: bytes) -> None:
+    def __init__(self, stream: BinaryIO, clear: Clear, content_key: bytes) -> None:
         self.header = clear.header
-        self._bound = clear.bound
         self._tail = _Tail(stream, clear)
-        self._content_key = content_key
+        self.clear = clear
+        self.content_key = content_key
         self._cipher = AESGCM(content_key)
-
-    def secret(self) -> tuple[bytes, bytes]:
-        """Head hash and content key: what a stanza for another recipient is made of."""
-        return self._bound, self._content_key
 
     def contents(self, report: Report) -> Iterator[Content]:
         """Decrypt and decompress, frame after frame; OSError when the stream cannot be read."""
@@ -124,7 +120,7 @@ class SealedObject:
     def _decrypt(self, number: int, sealed: bytes) -> bytes | None:
         last = number == len(self.header.frames) - 1
         try:
-            return self._cipher.decrypt(nonce(number, last=last), sealed, self._bound)
+            return self._cipher.decrypt(nonce(number, last=last), sealed, self.clear.bound)
         except InvalidTag:
             return None
 
@@ -132,7 +128,7 @@ class SealedObject:
 class _Tail:
     """Frames and end signature of an object, and the hashes over them."""
 
-    def __init__(self, stream: BinaryIO, clear: _Clear) -> None:
+    def __init__(self, stream: BinaryIO, clear: Clear) -> None:
         self._stream = stream
         self._clear = clear
         self._frames = hashlib.sha256()
@@ -241,13 +237,13 @@ class _Run:
 
 def open_object(stream: BinaryIO, keys: Sequence[ReaderKey]) -> SealedObject:
     """Read up to the frames; ObjectError says in one line why the object cannot be read."""
-    clear = _read_clear(stream)
+    clear = read_clear(stream)
     return SealedObject(stream, clear, _unwrap(clear, keys))
 
 
 def read_header(stream: BinaryIO) -> Header:
     """The header, its signature verified; needs no key. Raises ObjectError."""
-    return _read_clear(stream).header
+    return read_clear(stream).header
 
 
 def check_signatures(stream: BinaryIO, report: Report) -> tuple[Header, bytes | None]:
@@ -255,7 +251,7 @@ def check_signatures(stream: BinaryIO, report: Report) -> tuple[Header, bytes | 
 
     *report* gets what is wrong behind the header; what is wrong before raises ObjectError.
     """
-    clear = _read_clear(stream)
+    clear = read_clear(stream)
     tail = _Tail(stream, clear)
     for number, length in enumerate(clear.header.frames):
         if tail.frame(length) is None:
@@ -265,7 +261,8 @@ def check_signatures(stream: BinaryIO, report: Report) -> tuple[Header, bytes | 
     return clear.header, tail.object_hash
 
 
-def _read_clear(stream: BinaryIO) -> _Clear:
+def read_clear(stream: BinaryIO) -> Clear:
+    """All before the frames, the header's signature verified; needs no key. Raises ObjectError."""
     prefix = stream.read(PREFIX.size)
     stanza_count, header_bytes = unpack_prefix(prefix)
     packed = stream.read(header_bytes)
@@ -288,10 +285,10 @@ def _read_clear(stream: BinaryIO) -> _Clear:
     bound = head_hash(packed)
     if not _verified(header, HEADER_SIGNATURE + bound, signature):
         raise ObjectError("its header is damaged, swapped or forged: the header signature does not fit")
-    return _Clear(header, tuple(stanzas), bound, signature, packed)
+    return Clear(header, tuple(stanzas), bound, signature, packed)
 
 
-def _unwrap(clear: _Clear, keys: Sequence[ReaderKey]) -> bytes:
+def _unwrap(clear: Clear, keys: Sequence[ReaderKey]) -> bytes:
     for stanza in clear.stanzas:
         if stanza.kind != STANZA_HPKE_X25519:
             continue

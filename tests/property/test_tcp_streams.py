@@ -184,9 +184,7 @@ def test_whatever_is_lost_given_up_early_or_not_captured_no_byte_is_delivered_th
 
 @given(st.data(), FIRSTS, texts())
 @settings(max_examples=300)
-def test_given_up_early_or_not_all_that_comes_is_delivered(
-    data: st.DataObject, first: int, text: bytes
-) -> None:
+def test_given_up_early_or_not_all_that_comes_is_delivered(data: st.DataObject, first: int, text: bytes) -> None:
     """Holes that were given up too soon are filled when their bytes come, in whatever order."""
     delivery = Delivery(first)
     for begin, end in data.draw(arrivals(len(text))):
@@ -199,9 +197,7 @@ def test_given_up_early_or_not_all_that_comes_is_delivered(
 
 @given(st.data(), FIRSTS, texts())
 @settings(max_examples=200)
-def test_where_one_hole_was_given_up_too_soon_no_byte_comes_twice(
-    data: st.DataObject, first: int, text: bytes
-) -> None:
+def test_where_one_hole_was_given_up_too_soon_no_byte_comes_twice(data: st.DataObject, first: int, text: bytes) -> None:
     delivery = Delivery(first)
     given_up = False
     for begin, end in data.draw(arrivals(len(text))):

@@ -55,6 +55,8 @@ def network_statements(log: bytes, known: Iterable[bytes] = ()) -> list[Statemen
 
 def _is_at(log: bytes, begin: int, text: bytes) -> bool:
     end = begin + len(text)
-    return log.startswith(text, begin) and log[end : end + 1] == b"\n" and (
-        end + 1 == len(log) or _ENTRY.match(log, end + 1) is not None
+    return (
+        log.startswith(text, begin)
+        and log[end : end + 1] == b"\n"
+        and (end + 1 == len(log) or _ENTRY.match(log, end + 1) is not None)
     )

@@ -31,7 +31,7 @@ LARGE_BYTES = 1 << 20
 PLAIN_TEXTS = (
     b"SELECT 'nul \x00 inside' /* %d */",
     b"SELECT 'escaped nul \\0 and \\' and \\\" and \\\\' /* %d */",
-    b"SELECT 'it''s', \"a \"\"b\"\"\", 'double \" in single' /* %d */",
+    b'SELECT \'it\'\'s\', "a ""b""", \'double " in single\' /* %d */',
     b"SELECT 1\n  , 2\r\n  , '%d\n'\n",
     b"SELECT 'looks like an entry:\n\t\t     7 Query\tSELECT %d'",
     b"SELECT 'and with a time\n261130 18:15:00\t     8 Query\tSELECT %d\n\t\t     8 Quit\t'",

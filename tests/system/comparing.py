@@ -62,9 +62,7 @@ class Traffic:
         return sorted(found, key=lambda record: record.time_ns)
 
 
-def replay(
-    capture: Path, port: int, responses: Literal["none", "first"], *, client_alone: bool = False
-) -> Traffic:
+def replay(capture: Path, port: int, responses: Literal["none", "first"], *, client_alone: bool = False) -> Traffic:
     """Decode a capture file, or of that what clients sent."""
     replaying = Replay(Settings(ports=(port,), responses=responses, max_statement_bytes=32 << 20))
     with io.BytesIO(_of_clients(capture, port)) if client_alone else capture.open("rb") as file:

@@ -25,7 +25,11 @@ CASE = Case(
         {"command": "connect", "user": "maria", "server_version": "5.5.5-10.11.6-MariaDB", "status": "ok"},
         {"command": "stmt_prepare", "sql": SQL},
         {
-            "command": "stmt_bulk_execute", "sql": SQL, "statement_id": 1, "affected_rows": 2, "parameters": None,
+            "command": "stmt_bulk_execute",
+            "sql": SQL,
+            "statement_id": 1,
+            "affected_rows": 2,
+            "parameters": None,
             "parameter_rows": ((1,), (2,)),
         },
         {"command": "query", "sql": b"SELECT 1", "status": "result"},

@@ -238,9 +238,7 @@ def test_where_servers_are_to_be_found_and_none_is_the_ports_stay_until_one_is(
     assert site.ports == (3306,)
     (warning,) = site.warnings
     assert "capture.ports and capture.x_ports are not changed, as no server is found: no server" in warning
-    monkeypatch.setattr(
-        "collector.capture.servers.find", lambda *_: Servers(frozenset({SECOND}), frozenset({MYSQL}))
-    )
+    monkeypatch.setattr("collector.capture.servers.find", lambda *_: Servers(frozenset({SECOND}), frozenset({MYSQL})))
     host.listening = {SECOND}
     site.choose(Config().capture)
     turn(site, 3.0)

@@ -229,19 +229,20 @@ def with_stanzas(data: bytes, *stanzas: layout.Stanza) -> bytes:
 
 def test_another_recipient_needs_another_stanza_and_no_other_signature() -> None:
     other = ReaderKey(OTHER_RAW)
-    bound, content_key = open_object(io.BytesIO(WHOLE), [KEY]).secret()
+    opened = open_object(io.BytesIO(WHOLE), [KEY])
+    bound, content_key = opened.clear.bound, opened.content_key
     both = with_stanzas(WHOLE, wrap(content_key, READER_PUBLIC_RAW, bound), wrap(content_key, other.public_raw, bound))
     assert read(both) == read(both, other) == (CONTENTS, [])
     assert object_hash(both) == object_hash(WHOLE)
 
 
 def test_a_stanza_with_another_content_key_is_refused() -> None:
-    bound, _ = open_object(io.BytesIO(WHOLE), [KEY]).secret()
+    bound = open_object(io.BytesIO(WHOLE), [KEY]).clear.bound
     forged = with_stanzas(WHOLE, wrap(bytes(32), READER_PUBLIC_RAW, bound))
     assert read(forged) == ([], ["its stanza for this key has another content key than was signed: forged"])
 
 
 def test_a_content_key_of_another_length_is_refused_though_it_was_signed() -> None:
-    bound, _ = open_object(io.BytesIO(WHOLE), [KEY]).secret()
+    bound = open_object(io.BytesIO(WHOLE), [KEY]).clear.bound
     forged = with_stanzas(WHOLE, wrap(bytes(31), READER_PUBLIC_RAW, bound))
     assert read(forged) == ([], ["its content key has 31 bytes instead of 32"])
