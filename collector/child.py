@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
@@ -21,11 +20,6 @@ MOST_CONFIG_BYTES: Final = 1 << 17
 
 EXIT_INTERFACE_GONE: Final = 4
 """Of capture: an interface went while it was captured on."""
-
-LATER: Final = frozenset(
-    {errno.EAGAIN, errno.ENOBUFS, errno.ECONNREFUSED, errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN}
-)
-"""What a send to a process says that has no room, or that may be starting again."""
 
 
 def begin(process: str, settings_fd: int) -> Config:

@@ -14,6 +14,12 @@ STATUS_FILE: Final = "status.json"
 PROCESSES_FILE: Final = "processes.json"
 PID_FILE: Final = "querytap.pid"
 BLOCKS_SOCKET: Final = "blocks.sock"
+STATISTICS_SOCKET: Final = "statistics.sock"
+"""Where capture lets the aggregator have its records, when both are services of their own."""
+SAMPLES_SOCKET: Final = "samples.sock"
+"""The same of the monitor."""
+LOCK_FILE: Final = "lock"
+GENERATION_FILE: Final = "generation.json"
 
 
 def keys_folder(state: str | Path) -> Path:
@@ -26,14 +32,29 @@ def aggregator_run(run: str | Path) -> Path:
     return Path(run) / "aggregator"
 
 
+def capture_state(state: str | Path) -> Path:
+    """What capture keeps, with its GENERATION_FILE, where it is a service of its own, below the *state* folder."""
+    return Path(state) / "capture"
+
+
 def aggregator_state(state: str | Path) -> Path:
     """What the aggregator keeps, with its CHAIN_FILE and INSTANCE_KEY, below the *state* folder."""
     return Path(state) / "aggregator"
 
 
+def capture_run(run: str | Path) -> Path:
+    """What capture and the workers have while they run, below the *run* folder."""
+    return Path(run) / "capture"
+
+
+def monitor_run(run: str | Path) -> Path:
+    """What the monitor has while it runs, where it is a service of its own, below the *run* folder."""
+    return Path(run) / "monitor"
+
+
 def worker_folder(run: str | Path, worker: int) -> Path:
     """The folder of worker number *worker*, which holds its BLOCKS_SOCKET, below the *run* folder."""
-    return Path(run) / f"worker-{worker}"
+    return capture_run(run) / f"worker-{worker}"
 
 
 def archive_place(url: str, state: str | Path) -> str:

@@ -42,6 +42,9 @@ from workers.settings import Settings
 HIGH_WATER_MARK: Final = 4
 """Blocks ZeroMQ may hold on each side."""
 
+ORPHANED: Final = signal.SIGUSR1
+"""Says to a worker that capture is gone."""
+
 _WAIT_MS: Final = 200  # at most, while a block is open: it gets no older than it should by more than this
 _LEAST_WAIT_MS: Final = 10
 _IDLE_WAIT_MS: Final = 5_000  # a wake-up that got lost costs no more than this
@@ -287,7 +290,7 @@ class Worker:
             self._wake.register(fd, select.POLLIN)
 
     def run(self) -> int:
-        """Work until capture says drain or SIGTERM says that capture is gone; the exit code comes back."""
+        """Work until capture says drain, or is gone; the exit code comes back."""
         loop = self._loop
         collected = time.monotonic_ns()
         while True:
@@ -340,13 +343,13 @@ def _quiet_garbage_collector() -> None:
 
 
 class _Flag:
-    """Goes up when SIGTERM arrives: capture is gone, and nobody is left to bound what the worker does then."""
+    """Goes up when ORPHANED arrives: capture is gone, and nobody is left to bound what the worker does then."""
 
     def __init__(self) -> None:
         self.up = False
         self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         """Becomes readable then, which a signal alone does not do for who waits."""
-        signal.signal(signal.SIGTERM, self._raise)
+        signal.signal(ORPHANED, self._raise)
 
     def _raise(self, *_: object) -> None:
         self.up = True

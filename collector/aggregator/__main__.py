@@ -8,7 +8,10 @@ import os
 import sys
 
 from collector import child
+from collector.aggregator.inlet import Inlet
 from collector.aggregator.process import run
+from collector.aggregator.samples import MAX_SAMPLE_BYTES
+from collector.channel import RECORD_BYTES
 from collector.config import StartError
 
 
@@ -17,15 +20,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="collector.aggregator", description=__doc__)
     parser.add_argument("--settings-fd", type=int, required=True, help="the resolved configuration, as JSON")
     parser.add_argument("--statistics-fd", type=int, required=True, help="seqpacket socket to capture")
-    parser.add_argument("--monitor-fd", type=int, default=None, help="seqpacket socket to the monitor")
+    parser.add_argument("--monitor-fd", type=int, default=-1, help="seqpacket socket to the monitor")
     parser.add_argument("--changes-fd", type=int, default=-1, help="seqpacket socket: changed configurations")
     parser.add_argument("--workers", type=int, default=None, help="number of workers (default: as configured)")
     arguments = parser.parse_args()
     config = child.begin("aggregator", arguments.settings_fd)
     try:
-        changes = child.Changes(arguments.changes_fd)
-        workers = arguments.workers or config.worker_total
-        run(config, workers, arguments.statistics_fd, arguments.monitor_fd, changes)
+        run(
+            config,
+            arguments.workers or config.worker_total,
+            Inlet(RECORD_BYTES + 1, fd=arguments.statistics_fd),
+            Inlet(MAX_SAMPLE_BYTES, fd=arguments.monitor_fd),
+            changes=child.Changes(arguments.changes_fd),
+        )
     except StartError as error:
         logging.getLogger("aggregator").critical("cannot start: %s", str(error).replace("\n", "; "))
         return child.EXIT_CANNOT_START

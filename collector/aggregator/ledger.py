@@ -118,6 +118,7 @@ class Ledger:
         if worker is None:
             return False
         worker.spoken_of = True
+        worker.begin(record.incarnation)
         worker.final |= record.final
         worker.generation(record.incarnation).take(record)
         incarnation = worker.incarnation(record.incarnation)
@@ -213,9 +214,9 @@ class Ledger:
 
 
 def _complete(worker: Worker) -> bool:
-    if not worker.final:
-        return False
     newest = worker.incarnation(worker.announced)
+    if not worker.final and not worker.generation(worker.announced).ended:
+        return False
     return newest.finished or (newest.unreported() == 0 and newest.unclassified() == 0)
 
 

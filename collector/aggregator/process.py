@@ -10,32 +10,35 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
+from collector import child
 from collector.aggregator.admission import refusal
 from collector.aggregator.batches import Batch, Limits
 from collector.aggregator.bounds import bounds_of
 from collector.aggregator.chain import open_chain
 from collector.aggregator.clock import clock_state
 from collector.aggregator.ending import Ending
+from collector.aggregator.inlet import Inlet
 from collector.aggregator.intake import Intake, endpoint
 from collector.aggregator.keys import instance_key, key_warnings, recipients
 from collector.aggregator.ledger import Ledger
 from collector.aggregator.moments import Moments
 from collector.aggregator.resuming import Objects, resume, supervisor
-from collector.aggregator.samples import MAX_SAMPLE_BYTES, SampleError, read_sample
+from collector.aggregator.samples import SampleError, read_sample
 from collector.aggregator.shipping import Origin, Shipper
 from collector.aggregator.status import EVERY_NS, PASSING, STILL_NS, Rates, build_status, figures, write_status
 from collector.aggregator.store import LocalFolder, RemoteStore, Store, open_store
 from collector.archive.heads import HeadError, read_head
 from collector.archive.keyfile import identity
-from collector.channel import RECORD_BYTES, unpack
+from collector.channel import unpack
 from collector.child import Changes
 from collector.config import Config, StartError
 from collector.config.changes import Live, take_over
+from collector.notify import Manager
 from collector.pace import Pace
 from collector.places import CHAIN_FILE, aggregator_run, aggregator_state
 from workers.allocator import keep_freed_memory
@@ -48,19 +51,21 @@ _MOST_RECORDS: Final = 256  # of statistics, before the workers have their turn
 _log = logging.getLogger("aggregator")
 
 
-def run(config: Config, workers: int, statistics_fd: int, monitor_fd: int | None, changes: Changes) -> None:
-    """Run until capture has ended and every block is stored, or the time for that is over. Raises StartError."""
+def run(
+    config: Config, workers: int, statistics: Inlet, samples: Inlet, *, changes: Changes, manager: Manager | None = None
+) -> None:
+    """Run until capture has ended and every block is stored, or the time for that is over. Raises StartError.
+
+    As a service of *manager* it runs until SIGTERM, whatever becomes of capture meanwhile.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the supervisor decides
     keep_freed_memory()
     store = open_store(config)
     ledger = Ledger(workers)
-    origin, shipper = _shipper(config, store, ledger)
+    origin, shipper = _shipper(config, store, ledger, lasting=statistics.lasting)
     bounds = bounds_of(config)
     bounds.apply(workers)
     intake = Intake([endpoint(Path(config.paths.run), number) for number in range(workers)], bounds.message_bytes)
-    channels = {statistics_fd: socket.socket(fileno=statistics_fd)}
-    if monitor_fd is not None:
-        channels[monitor_fd] = socket.socket(fileno=monitor_fd)
     aggregator = Aggregator(
         config=config,
         origin=origin,
@@ -68,14 +73,15 @@ def run(config: Config, workers: int, statistics_fd: int, monitor_fd: int | None
         shipper=shipper,
         store=store,
         intake=intake,
-        channels=channels,
-        statistics_fd=statistics_fd,
+        statistics=statistics,
+        samples=samples,
         changes=changes,
+        manager=manager or Manager({}),
     )
-    signal.signal(signal.SIGTERM, aggregator.hurry)
     _log.info("instance %s, archive %s", origin.instance, store.place)
     gc.freeze()  # what start-up made stays: no collection has to look at it again
     try:
+        aggregator.begin()
         aggregator.run()
     finally:
         intake.close()
@@ -87,6 +93,10 @@ class Aggregator:
     Promises: bytes from other processes never end it; it returns once the last batch is stored or given up.
     """
 
+    _told_to_end = False
+    _connect_at_ns: int | None = None
+    """When connections that are missing are tried again."""
+
     def __init__(
         self,
         *,
@@ -96,9 +106,10 @@ class Aggregator:
         shipper: Shipper,
         store: LocalFolder | RemoteStore,
         intake: Intake,
-        channels: Mapping[int, socket.socket],
-        statistics_fd: int,
+        statistics: Inlet,
+        samples: Inlet,
         changes: Changes,
+        manager: Manager,
     ) -> None:
         self._config = config
         self._changes = changes
@@ -107,10 +118,10 @@ class Aggregator:
         self._shipper = shipper
         self._store = store
         self._intake = intake
-        self._channels = dict(channels)
-        self._statistics_fd = statistics_fd
-        now_ns = time.monotonic_ns()
-        self._batch = Batch(_limits(config), config.batch.zstd_level, now_ns)
+        self._statistics = statistics
+        self._inlets: Sequence[Inlet] = (statistics, samples)
+        self._manager = manager
+        self._batch = Batch(_limits(config), config.batch.zstd_level, time.monotonic_ns())
         self._ending = Ending(config.process.stop_timeout_s * _NS)
         self._began = dt.datetime.now(dt.UTC).isoformat()
         self._moments = Moments()
@@ -122,15 +133,31 @@ class Aggregator:
         self._lasting: Mapping[str, Any] = {}
         self._refused = ""
         """Why the recipients are not those that the configuration names; empty when they are."""
-        for descriptor, channel in self._channels.items():
-            channel.setblocking(False)
-            intake.watch(descriptor)
-        for descriptor in changes.fds:
+        self._wakeup = child.signals((signal.SIGTERM,))
+        watched = [inlet.fd for inlet in self._inlets if inlet.fd >= 0]
+        for descriptor in (self._wakeup.fileno(), *watched, *changes.fds):
             intake.watch(descriptor)
 
-    def hurry(self, *_: object) -> None:
-        """Signal handler: end with what is here."""
-        self._ending.hurry()
+    def _hear_signals(self) -> None:
+        """Told to end: with what is here; where capture, a service too, has ended before, with all that it left."""
+        if signal.SIGTERM not in child.arrived(self._wakeup):
+            return
+        if self._statistics.lasting and self._statistics.fd < 0 and not self._told_to_end:
+            self._ending.begin(time.monotonic_ns())
+        else:
+            self._ending.hurry()
+        self._told_to_end = True
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether capture records while nobody takes its blocks, until the next aggregator does."""
+        return self._statistics.lasting and self._statistics.fd >= 0
+
+    def begin(self) -> None:
+        """Say that it takes what comes."""
+        self._connect(time.monotonic_ns())
+        self._manager.status(f"seals for {self._store.place}")
+        self._manager.ready()
 
     def run(self) -> None:
         """The loop."""
@@ -143,15 +170,20 @@ class Aggregator:
                 self._ending.heard(now_ns)  # silence says nothing while nobody listens
             workers, descriptors = self._intake.poll(self._timeout_ms(now_ns))
             now_ns = time.monotonic_ns()
-            for descriptor in descriptors:
-                if descriptor in self._channels:
-                    self._take_records(descriptor, now_ns)
-                else:
-                    self._reload(descriptor)
+            self._hear(descriptors, now_ns)
             for worker in workers:
                 self._take_blocks(worker, now_ns)
             self._turn(now_ns)
         self._finish()
+
+    def _hear(self, descriptors: Sequence[int], now_ns: int) -> None:
+        self._hear_signals()
+        for inlet in self._inlets:
+            if inlet.fd in descriptors:
+                self._take_records(inlet, now_ns)
+        for descriptor in self._changes.fds:
+            if descriptor in descriptors:
+                self._reload(descriptor)
 
     def _turn(self, now_ns: int) -> None:
         retry_at_ns = self._shipper.retry_at_ns()
@@ -159,8 +191,18 @@ class Aggregator:
             self._shipper.push(now_ns)
         if self._batch.due(now_ns) and not self._shipper.full:
             self._ship(now_ns, final=False)
+        if self._connect_at_ns is not None and now_ns >= self._connect_at_ns:
+            self._connect(now_ns)
         if now_ns >= self._pace.due:
             self._tell(now_ns, self._state())
+            self._manager.alive()
+
+    def _connect(self, now_ns: int) -> None:
+        for inlet in self._inlets:
+            if inlet.connect():
+                self._intake.watch(inlet.fd)
+        apart = any(inlet.lasting and inlet.fd < 0 for inlet in self._inlets)
+        self._connect_at_ns = now_ns + EVERY_NS if apart else None
 
     def _reload(self, descriptor: int) -> None:
         """Take over what the supervisor sent; the key files are read again, whether their names have changed or not."""
@@ -202,26 +244,21 @@ class Aggregator:
         return "running" if self._ledger.started() else "starting"
 
     def _timeout_ms(self, now_ns: int) -> int:
-        times = [int(self._pace.due), self._shipper.retry_at_ns(), self._ending.deadline_ns()]
+        times = [int(self._pace.due), self._shipper.retry_at_ns(), self._ending.deadline_ns(), self._connect_at_ns]
         if not self._shipper.full:
             times.append(self._batch.deadline_ns())
         soonest = min(moment for moment in times if moment is not None)
         return max(0, -(-(soonest - now_ns) // _MS))
 
-    def _take_records(self, descriptor: int, now_ns: int) -> None:
-        statistics = descriptor == self._statistics_fd
-        limit = RECORD_BYTES + 1 if statistics else MAX_SAMPLE_BYTES
+    def _take_records(self, inlet: Inlet, now_ns: int) -> None:
         for _ in range(_MOST_RECORDS):
-            try:
-                record = self._channels[descriptor].recv(limit)
-            except BlockingIOError:
+            record = inlet.take()
+            if record is None:
                 return
-            except ConnectionError:
-                record = b""
             if not record:
-                self._closed(descriptor, now_ns)
+                self._closed(inlet, now_ns)
                 return
-            if statistics:
+            if inlet is self._statistics:
                 self._take_statistics(record, now_ns)
             else:
                 self._take_sample(record)
@@ -234,7 +271,7 @@ class Aggregator:
             return
         if not known:
             self._warn("capture sent statistics of a worker that does not exist")
-        if self._ledger.statistics_final():
+        if self._ledger.statistics_final() and not self._statistics.lasting:
             self._ending.begin(now_ns)
 
     def _take_sample(self, record: bytes) -> None:
@@ -243,10 +280,12 @@ class Aggregator:
         except SampleError as error:
             self._warn(f"the monitor sent something else than a sample: {error}")
 
-    def _closed(self, descriptor: int, now_ns: int) -> None:
-        self._intake.forget(descriptor)
-        self._channels.pop(descriptor).close()
-        if descriptor == self._statistics_fd:
+    def _closed(self, inlet: Inlet, now_ns: int) -> None:
+        self._intake.forget(inlet.fd)
+        inlet.close()
+        if inlet.lasting:
+            self._connect_at_ns = now_ns
+        if inlet is self._statistics and not inlet.lasting:
             if not self._ledger.statistics_final():
                 _log.warning("capture is gone before its last statistics")
             self._ending.begin(now_ns)
@@ -291,10 +330,14 @@ class Aggregator:
         now_ns = time.monotonic_ns()
         for worker in self._ledger.view():
             self._take_blocks(worker, now_ns)
-        self._ledger.settle()
-        self._ship(now_ns, final=True)
+        final = not self._goes_on
+        if final:
+            self._ledger.settle()
+        self._manager.stopping(self._config.process.stop_timeout_s)
+        self._ship(now_ns, final=final)
         while self._shipper.waiting and not self._ending.expired(time.monotonic_ns()):
             time.sleep(0.1)
+            self._hear_signals()
             self._shipper.push(time.monotonic_ns())
         self._shipper.give_up()
         ledger = self._ledger.view()
@@ -369,13 +412,13 @@ def _limits(config: Config) -> Limits:
     return Limits(config.batch.max_mib * _MIB, int(config.batch.max_age_s * _NS))
 
 
-def _shipper(config: Config, store: Store, ledger: Ledger) -> tuple[Origin, Shipper]:
+def _shipper(config: Config, store: Store, ledger: Ledger, *, lasting: bool) -> tuple[Origin, Shipper]:
     own = aggregator_state(config.paths.state)
     key = instance_key(own)
     public_key = key.public_key().public_bytes_raw()
     chain = open_chain(own / CHAIN_FILE, identity(public_key).hex(), store)
     under = supervisor()
-    resumed = resume(chain.beside, under, ledger, store)
+    resumed = resume(chain.beside, under, ledger, store, ended=lasting)
     origin = _origin(public_key, under, resumed.run if resumed else secrets.token_hex(8))
     shipper = Shipper(
         origin=origin,

@@ -66,9 +66,12 @@ def keep(
     }
 
 
-def resume(kept: Mapping[str, Any], under: str, ledger: Ledger, store: Store) -> Resumed | None:
-    """Bring *ledger* to where *kept* left it, when that was a run under the same supervisor that did not end."""
-    if not under or kept.get("under") != under or kept.get("final") is not False:
+def resume(kept: Mapping[str, Any], under: str, ledger: Ledger, store: Store, *, ended: bool = False) -> Resumed | None:
+    """Bring *ledger* to where *kept* left it, when that was a run under the same supervisor that did not end.
+
+    *ended*: one that did is gone on with too, as capture may go on with its rings.
+    """
+    if not under or kept.get("under") != under or (kept.get("final") is not False and not ended):
         return None
     try:
         statements = {int(worker): int(count) for worker, count in kept["statements"].items()}

@@ -153,6 +153,7 @@ class Generation:
 
     def take(self, record: Statistics) -> None:
         """Take the kernel's figures."""
+        self.gone = False  # a capture process that takes over the rings goes on where the one before it ended
         if record.incarnation >= self.newest:
             self.newest = record.incarnation
             self.ended = record.ended or record.final
@@ -261,6 +262,10 @@ class Worker:
             generation.gone |= not self.final
         for incarnation in self.all():
             incarnation.settled = True
+
+    def begin(self, announced: int) -> None:
+        """Capture speaks of incarnation *announced*: a capture process after one that said its last has more to say."""
+        self.final &= announced >> _GENERATION_SHIFT <= self.announced >> _GENERATION_SHIFT
 
     def retire(self, announced: int) -> None:
         """Capture speaks of incarnation *announced*: generations before its own are gone."""

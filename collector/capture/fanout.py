@@ -11,7 +11,7 @@ from typing import Final
 
 from collector.capture import bpf, connection, sockets, symmetry
 from collector.capture.interfaces import InterfaceError
-from collector.capture.sockets import SOL_PACKET, borrowed
+from collector.capture.sockets import PACKET_FANOUT, SOL_PACKET, borrowed
 from collector.config import StartError
 
 AUTO: Final = "auto"
@@ -19,7 +19,6 @@ HASH: Final = "hash"
 CBPF: Final = "cbpf"
 
 # linux/if_packet.h
-_PACKET_FANOUT: Final = 18
 _PACKET_FANOUT_DATA: Final = 22
 _KINDS: Final = {HASH: 0, CBPF: 6}
 _UNIQUE_ID: Final = 0x2000
@@ -80,10 +79,10 @@ def _join(fds: Sequence[int], flags: int) -> None:
     first, *others = fds
     with borrowed(first) as packet_socket:
         most = _found_group(packet_socket, flags, len(fds))
-        identifier = packet_socket.getsockopt(SOL_PACKET, _PACKET_FANOUT) & 0xFFFF
+        identifier = packet_socket.getsockopt(SOL_PACKET, PACKET_FANOUT) & 0xFFFF
     for one in others:
         with borrowed(one) as member:
-            member.setsockopt(SOL_PACKET, _PACKET_FANOUT, _arguments(identifier, flags, most))
+            member.setsockopt(SOL_PACKET, PACKET_FANOUT, _arguments(identifier, flags, most))
 
 
 def _found_group(packet_socket: socket.socket, flags: int, members: int) -> int:
@@ -91,7 +90,7 @@ def _found_group(packet_socket: socket.socket, flags: int, members: int) -> int:
     attempts = ((0, flags | _UNIQUE_ID, members), (0, flags | _UNIQUE_ID, 0), (os.getpid() & 0xFFFF, flags, 0))
     for identifier, kind, most in attempts:
         try:
-            packet_socket.setsockopt(SOL_PACKET, _PACKET_FANOUT, _arguments(identifier, kind, most))
+            packet_socket.setsockopt(SOL_PACKET, PACKET_FANOUT, _arguments(identifier, kind, most))
         except OSError as error:
             if error.errno != errno.EINVAL or (identifier, kind, most) == attempts[-1]:
                 raise

@@ -19,6 +19,7 @@ from collector.capture import mapping, rings
 from collector.capture.gathering import SHORTEST_S
 from collector.capture.sockets import (
     LEAST_BLOCKS,
+    PACKET_VERSION,
     SOL_PACKET,
     KernelCounters,
     MethodError,
@@ -32,7 +33,6 @@ from workers.softring import SoftRing
 # linux/if_packet.h and asm-generic/socket.h
 _PACKET_RX_RING: Final = 5
 _PACKET_AUXDATA: Final = 8
-_PACKET_VERSION: Final = 10
 _TPACKET_V2: Final = 1
 _TPACKET_V3: Final = 2
 _SO_RCVBUFFORCE: Final = 33
@@ -60,6 +60,7 @@ class BlockRing(PacketSocket):
     """TPACKET_V3: the kernel fills blocks, and says so once a block."""
 
     METHOD = "ring"
+    VERSION = _TPACKET_V3
     # Edge-triggered: poll() on such a ring is true for as long as its last block has not been given back.
     EVENTS: ClassVar[int] = select.EPOLLIN | select.EPOLLERR | select.EPOLLET
 
@@ -68,7 +69,7 @@ class BlockRing(PacketSocket):
         """As PacketSocket.open() says."""
         fd = create()
         try:
-            _set_version(fd, _TPACKET_V3, "TPACKET_V3")
+            _set_version(fd, cls.VERSION, "TPACKET_V3")
             frames, timeout = shape.block_bytes // _V3_FRAME_BYTES, shape.block_timeout_ms
 
             def request(blocks: int) -> bytes:
@@ -78,6 +79,11 @@ class BlockRing(PacketSocket):
         except BaseException:
             os.close(fd)
             raise
+
+    @classmethod
+    def adopt(cls, fd: int, block_bytes: int, block_count: int) -> Self:
+        """As PacketSocket.adopt() says."""
+        return cls(fd, mapping.shared(block_bytes * block_count, fd), block_bytes, block_count)
 
     @classmethod
     def unsound(cls) -> str | None:
@@ -100,6 +106,7 @@ class FrameRing(PacketSocket):
     """TPACKET_V2: each packet has a frame, all of one size; the ring fills with their number, not with their bytes."""
 
     METHOD = "ring-v2"
+    VERSION = _TPACKET_V2
     frame_bytes = _V2_FRAME_BYTES
 
     @classmethod
@@ -107,7 +114,7 @@ class FrameRing(PacketSocket):
         """As PacketSocket.open() says."""
         fd = create()
         try:
-            _set_version(fd, _TPACKET_V2, "TPACKET_V2")
+            _set_version(fd, cls.VERSION, "TPACKET_V2")
             frames = shape.block_bytes // _V2_FRAME_BYTES
 
             def request(blocks: int) -> bytes:
@@ -119,6 +126,13 @@ class FrameRing(PacketSocket):
             raise
         opened.room = frames * opened.block_count
         return opened
+
+    @classmethod
+    def adopt(cls, fd: int, block_bytes: int, block_count: int) -> Self:
+        """As PacketSocket.adopt() says."""
+        adopted = cls(fd, mapping.shared(block_bytes * block_count, fd), block_bytes, block_count)
+        adopted.room = block_bytes // _V2_FRAME_BYTES * block_count
+        return adopted
 
     def packets_waiting(self) -> int:
         """From the status of each frame."""
@@ -188,7 +202,7 @@ METHODS: Final = (BlockRing, FrameRing, PlainSocket)
 
 def _set_version(fd: int, version: int, name: str) -> None:
     with borrowed(fd) as packet_socket:
-        _refusable(name, packet_socket, SOL_PACKET, _PACKET_VERSION, version)
+        _refusable(name, packet_socket, SOL_PACKET, PACKET_VERSION, version)
 
 
 def _refusable(what: str, packet_socket: socket.socket, level: int, option: int, value: int | bytes) -> None:

@@ -7,14 +7,16 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
-from typing import Final, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 from collector import places
 from collector.capture import groups, interfaces
 from collector.capture.groups import Group, Wanted
+from collector.capture.handover import UnfitError
 from collector.capture.interfaces import Interface, InterfaceError, Interfaces
+from collector.capture.keeping import Left
 from collector.capture.listeners import Listeners
-from collector.capture.namespaces import OWN, NamespaceError, entered
+from collector.capture.namespaces import OWN, Namespace, NamespaceError, entered
 from collector.capture.servers import ServerError
 from collector.capture.site import Site, find_ports
 from collector.capture.slots import Slot
@@ -30,17 +32,20 @@ _Found = TypeVar("_Found")
 _log = logging.getLogger(__name__)
 
 
-def open_sites(config: Config, teller: Teller, generation: int) -> list[Site]:
+def open_sites(
+    config: Config, teller: Teller, generation: int, *, patient: bool = False, left: Left | None = None
+) -> list[Site]:
     """What is captured, a network namespace each; the first *generation* does not wait for what is missing.
 
-    Raises StartError.
+    *patient*: it does too. *left* is gone on with. Raises StartError, and UnfitError where *left* does not fit.
     """
     opened: list[Site] = []
+    start = _Start(generation, patient or generation > 0, left)
     for place in config.capture.namespaces or (OWN,):
         first_worker = len(opened) * config.workers.count
         what = f"network namespace {place}"
         opened.append(
-            _until_there(lambda: _site(config, place, first_worker, teller, generation), what, teller, generation)  # noqa: B023  # called at once
+            _until_there(lambda: _site(config, place, first_worker, teller, start), what, teller, start)  # noqa: B023  # called at once
         )
     return opened
 
@@ -64,21 +69,32 @@ def settings_of(config: Config, ports: tuple[int, ...]) -> Settings:
     )
 
 
-def _site(config: Config, place: str, first_worker: int, teller: Teller, generation: int) -> Site:
+class _Start(NamedTuple):
+    generation: int
+    patient: bool
+    left: Left | None
+
+
+def _site(config: Config, place: str, first_worker: int, teller: Teller, start: _Start) -> Site:
     with entered(place) as namespace, contextlib.ExitStack() as opened:
         listeners = Listeners()
         opened.callback(listeners.close)
         known = Interfaces()
         opened.callback(known.close)
         what = "a server" if place == OWN else f"a server in {namespace.called}"
-        ports = _until_there(lambda: find_ports(config.capture, listeners, namespace), what, teller, generation)
+        ports = _until_there(lambda: find_ports(config.capture, listeners, namespace), what, teller, start)
         names = ", ".join(config.capture.interfaces)
-        bound, group = _until_there(lambda: _group(config, known), f"interface {names}", teller, generation)
+        what = f"interface {names}"
+        if start.left is None:
+            bound, group = _until_there(lambda: _group(config, known), what, teller, start)
+            slots = [
+                Slot(number, one, places.worker_folder(config.paths.run, number), start.generation << 16)
+                for number, one in enumerate(group.members, first_worker)
+            ]
+        else:
+            bound = _until_there(lambda: _bound(config, known), what, teller, start)
+            group, slots = _gone_on_with(config, start.left, namespace, bound)
         _tell(config, group, teller)
-        slots = [
-            Slot(number, one, places.worker_folder(config.paths.run, number), generation << 16)
-            for number, one in enumerate(group.members, first_worker)
-        ]
         opened.pop_all()
     return Site(
         options=config.capture,
@@ -88,16 +104,35 @@ def _site(config: Config, place: str, first_worker: int, teller: Teller, generat
         slots=slots,
         ports=ports,
         listeners=listeners,
+        notes=group.notes,
     )
 
 
-def _until_there(get: Callable[[], _Found], what: str, teller: Teller, generation: int) -> _Found:
+def _gone_on_with(
+    config: Config, left: Left, namespace: Namespace, bound: Interface | None
+) -> tuple[Group, list[Slot]]:
+    said = next((group for group in left.groups if group.place == namespace.place), None)
+    if said is None or said.namespace != namespace.inode:
+        raise UnfitError(f"{namespace.called} is another one")
+    if said.interface != (bound.index if bound else 0):
+        raise UnfitError(f"interface {bound.name if bound else ''} is another one")
+    slots = []
+    for number in (ring.worker for ring in said.rings):
+        ring = left.rings[number]
+        folder = places.worker_folder(config.paths.run, number)
+        slot = Slot(number, ring.socket, folder, ring.progress.incarnation, ring.fds["page"])
+        slot.go_on(ring.progress)
+        slots.append(slot)
+    return Group([slot.socket for slot in slots], said.notes), slots
+
+
+def _until_there(get: Callable[[], _Found], what: str, teller: Teller, start: _Start) -> _Found:
     told = False
     while True:
         try:
             found = get()
         except (InterfaceError, NamespaceError, ServerError) as error:
-            if not generation:
+            if not start.patient:
                 raise
             if not told:
                 told = True
@@ -106,6 +141,7 @@ def _until_there(get: Callable[[], _Found], what: str, teller: Teller, generatio
         else:
             teller.tell(waiting="")
             return found
+        teller.alive()
         time.sleep(_MISSING_S)
 
 
@@ -127,9 +163,7 @@ def notes_on(options: CaptureOptions) -> tuple[str, ...]:
 def _group(config: Config, known: Interfaces) -> tuple[Interface | None, Group]:
     """The interface that is bound to, None for all, and the sockets."""
     chosen = config.capture
-    names = interfaces.require(chosen.interfaces, known.now())
-    # A single one is bound to, so that packets of the others do not even meet the filter.
-    bound = Interface(names[0].name, names[0].index) if len(names) == 1 else None
+    bound = _bound(config, known)
     wanted = Wanted(
         workers=config.workers.count,
         shape=Shape(ring_mib=chosen.ring_mib, block_kib=chosen.block_kib, block_timeout_ms=chosen.block_timeout_ms),
@@ -139,3 +173,9 @@ def _group(config: Config, known: Interfaces) -> tuple[Interface | None, Group]:
         defragment=chosen.fragments == "join",
     )
     return bound, groups.open_group(wanted)
+
+
+def _bound(config: Config, known: Interfaces) -> Interface | None:
+    names = interfaces.require(config.capture.interfaces, known.now())
+    # A single one is bound to, so that packets of the others do not even meet the filter.
+    return Interface(names[0].name, names[0].index) if len(names) == 1 else None

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import socket
 from collections import deque
 from typing import Final
 
 from collector.channel import Statistics, Traffic
-from collector.child import LATER
+from collector.outlet import Outlet
 
 _MOST_KEPT: Final = 4096
 
@@ -16,16 +15,20 @@ _log = logging.getLogger(__name__)
 
 
 class Outbox:
-    """One end of the SOCK_SEQPACKET pair.
+    """What goes through *outlet*.
 
     A record that finds no room is dropped if the next one of its worker says the same and more; the last one of an
     incarnation is kept and sent first when there is room.
     """
 
-    def __init__(self, fd: int) -> None:
-        self._socket = socket.socket(fileno=fd)
-        self._socket.setblocking(False)
+    def __init__(self, outlet: Outlet) -> None:
+        self._outlet = outlet
         self._kept: deque[Statistics | Traffic] = deque(maxlen=_MOST_KEPT)
+
+    @property
+    def fd(self) -> int:
+        """Becomes readable when an aggregator has come to whom nothing was sent yet; -1: it never does."""
+        return self._outlet.fd
 
     @property
     def waiting(self) -> int:
@@ -47,16 +50,10 @@ class Outbox:
 
     def close(self) -> None:
         """Close our end; what is kept is lost."""
-        self._socket.close()
+        self._outlet.close()
 
     def _sent(self, record: Statistics | Traffic) -> bool:
-        try:
-            self._socket.send(record.pack(), socket.MSG_NOSIGNAL)
-        except OSError as error:
-            if error.errno not in LATER:
-                raise
-            return False
-        return True
+        return self._outlet.send(record.pack())
 
 
 def _is_last(record: Statistics | Traffic) -> bool:

@@ -12,7 +12,7 @@ import select
 import signal
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from collector import child, privileges
 from collector.capture import statistics
@@ -28,6 +28,7 @@ from collector.child import EXIT_CANNOT_START, EXIT_INTERFACE_GONE, Changes
 from collector.config import Config, ConfigError, StartError
 from collector.config.changes import Live, take_over
 from collector.log import log_time, print_lines
+from collector.outlet import Inherited
 from collector.pace import Pace
 from collector.privileges import Identity
 
@@ -47,6 +48,17 @@ _WORKERS_SHARE: Final = 0.6  # of the time to stop; the aggregator needs the res
 _log = logging.getLogger(__name__)
 
 
+class Place(NamedTuple):
+    """Where a capture process stands among those before and after it."""
+
+    first: bool = False
+    """There was none before: what cannot be had at its start is an error."""
+    goes_on: bool = False
+    """The rings are those of the one before, whose workers have ended."""
+    lasting: bool = False
+    """The rings outlive it, and the next one goes on with them."""
+
+
 class Capture:
     """Everything after the rings are open. run() returns when all workers have ended."""
 
@@ -60,7 +72,7 @@ class Capture:
         outbox: Outbox,
         teller: Teller,
         changes: Changes,
-        first: bool,
+        place: Place,
     ) -> None:
         self._config = config
         self._changes = changes
@@ -74,7 +86,7 @@ class Capture:
         self._outbox = outbox
         self._teller = teller
         self._ready = False
-        self._first = first
+        self._place = place
         self._stop = StopPlan(config.capture.block_timeout_ms / 1000, config.process.stop_timeout_s * _WORKERS_SHARE)
         self._done = False
         self._code = 0
@@ -88,13 +100,17 @@ class Capture:
         self._epoll.register(self._wakeup, select.EPOLLIN)
         for slot in self._slots:
             self._epoll.register(slot.socket.fd, slot.socket.EVENTS)
-        for fd in (*(site.fd for site in sites), *changes.fds):
+        for fd in (*(site.fd for site in sites), *changes.fds, *([outbox.fd] if outbox.fd >= 0 else [])):
             self._epoll.register(fd, select.EPOLLIN)
 
     def run(self) -> int:
         """Capture until SIGTERM; the exit code comes back."""
         now = time.monotonic()
         for slot in self._slots:
+            if self._place.goes_on:
+                slot.settle()
+                self._send(slot, ended=True)
+                slot.next_incarnation()
             slot.fork(self._user, self._sandbox, self._settings[slot], now)
         self._look(now)
         while not self._done:
@@ -124,6 +140,9 @@ class Capture:
             return
         if fd in self._changes.fds:
             self._reload()
+            return
+        if fd == self._outbox.fd:
+            self._report(time.monotonic())
             return
         slot = next(slot for slot in self._slots if slot.socket.fd == fd)
         if events & select.EPOLLERR:
@@ -166,6 +185,7 @@ class Capture:
         for number in numbers:
             if number == signal.SIGTERM:
                 self._stop.request(now)
+                self._teller.stopping(self._config.process.stop_timeout_s)
         for slot in self._slots:
             if slot.pid and (status := _ended(slot.pid)) is not None:
                 self._worker_ended(slot, status, now)
@@ -180,7 +200,7 @@ class Capture:
         found = worker_restart(slot.restarts, now - slot.started, self._config.capture.block_timeout_ms / 1000)
         manner = child.manner(os.waitstatus_to_exitcode(status))
         _log.error("worker %d %s, the next one starts in %.2f s", slot.number, manner, found.delay_s)
-        if self._first and not self._ready and slot.restarts.quick >= _MOST_FAILED_STARTS:
+        if self._place.first and not self._ready and slot.restarts.quick >= _MOST_FAILED_STARTS:
             raise StartError(f"worker {slot.number} ended {slot.restarts.quick} times at its start, see above")
         slot.next_incarnation()
         slot.due = now + found.delay_s
@@ -188,6 +208,7 @@ class Capture:
 
     def _turn(self, now: float) -> None:
         """What is due, whatever woke us."""
+        self._teller.alive()
         for slot in self._slots:
             if slot.due is not None and now >= slot.due:
                 slot.fork(self._user, self._sandbox, self._settings[slot], now)
@@ -228,8 +249,9 @@ class Capture:
     def _report(self, now: float) -> None:
         for slot in self._slots:
             print_lines(slot.lines(now, log_time()))
-            slot.count()
-            self._send(slot)
+            if not self._leaves:
+                slot.count()
+                self._send(slot)
             self._watch(slot, now)
         told = [(slot.incarnation, slot.totals.passed, slot.counters) for slot in self._slots]
         self._pace.told(now, changed=told != self._told)
@@ -244,6 +266,11 @@ class Capture:
             self._quiet[slot] = quiet_s + _QUIET_AGAIN_S
             _log.warning("worker %d has not moved for %d s", slot.number, quiet_s)
 
+    @property
+    def _leaves(self) -> bool:
+        """Whether it ends and leaves the rings as they are. Of what stays in them the next process tells."""
+        return self._place.lasting and self._stop.requested and self._code == 0
+
     def _send(self, slot: Slot, *, ended: bool = False, final: bool = False) -> None:
         site = next(site for site in self._sites if slot in site.slots)
         counted = site.traffic(slot)
@@ -254,7 +281,7 @@ class Capture:
             statistics.record(
                 slot.number,
                 slot.incarnation,
-                slot.totals,
+                slot.totals_taken if self._leaves else slot.totals,
                 slot.counters,
                 ended=ended,
                 final=final,
@@ -265,7 +292,8 @@ class Capture:
 
     def _carry_out(self, step: Step) -> None:
         if step is Step.SHUT:
-            for site in self._sites:
+            # Where the rings go on, this is the time in which all that was told of is handed over to the workers.
+            for site in () if self._leaves else self._sites:
                 site.shut()
         elif step is Step.DRAIN:
             for slot in self._slots:
@@ -282,9 +310,10 @@ class Capture:
             self._finish()
 
     def _finish(self) -> None:
-        final = self._code == 0  # otherwise another capture process is to follow
+        final = self._code == 0 and not self._leaves  # otherwise another capture process is to follow
         for slot in self._slots:
-            slot.count()
+            if not self._leaves:
+                slot.count()
             self._send(slot, ended=True, final=final)
         deadline = time.monotonic() + _FLUSH_S
         while self._outbox.waiting and time.monotonic() < deadline:
@@ -325,10 +354,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sites=open_sites(config, teller, options.generation),
             user=options.worker_ids,
             sandbox=sandbox(config.workers.sandbox),
-            outbox=Outbox(options.statistics_fd),
+            outbox=Outbox(Inherited(options.statistics_fd)),
             teller=teller,
             changes=Changes(options.changes_fd),
-            first=options.generation == 0,
+            place=Place(first=options.generation == 0),
         )
         privileges.keep_only(
             privileges.CAP_SETUID, privileges.CAP_SETGID, privileges.CAP_SETPCAP, privileges.CAP_KILL

@@ -46,10 +46,13 @@ class Site:
         slots: Sequence[Slot],
         ports: Ports,
         listeners: Listeners,
+        notes: Sequence[str] = (),
     ) -> None:
         self.slots = slots
+        self.namespace = namespace
+        self.notes = notes
+        """How packets are taken, and why so."""
         self._options = options
-        self._namespace = namespace
         self._known = known
         self._present = known.now()
         self._names = {one.index: one.name for one in self._present}
@@ -100,7 +103,7 @@ class Site:
         if (options.ports, options.x_ports) == (before.ports, before.x_ports):
             return
         try:
-            found = None if options.ports else _find(options, self._listeners, self._namespace)
+            found = None if options.ports else _find(options, self._listeners, self.namespace)
         except ServerError as error:
             self._options = replace(options, ports=before.ports, x_ports=before.x_ports)
             self._refused = (
@@ -146,8 +149,8 @@ class Site:
         """What the sockets are tied to and is not there any more, or is another one now; empty for nothing."""
         if self._bound is not None and self._bound not in _tied(self._present):
             return f"interface {self._bound.name} is gone"
-        if self._namespace.replaced():
-            return f"{self._namespace.called} is another one now"
+        if self.namespace.replaced():
+            return f"{self.namespace.called} is another one now"
         return ""
 
     def traffic(self, slot: Slot) -> dict[str, tuple[int, int]]:
@@ -194,13 +197,13 @@ class Site:
         if self._refused:
             yield self._refused
         if self._ports.silent:
-            yield _nobody_listens(self._ports.silent, self._namespace.called, configured=bool(self._options.ports))
+            yield _nobody_listens(self._ports.silent, self.namespace.called, configured=bool(self._options.ports))
         there = {one.name for one in self._present}
         missing = [name for name in self._options.interfaces if name not in there]
         if missing:
             yield f"interface {', '.join(missing)} is missing: nothing is recorded of it until it is back (ip link)"
-        if self._namespace.gone():
-            yield f"{self._namespace.called} is gone: nothing is recorded of it (capture.namespaces) until it is back"
+        if self.namespace.gone():
+            yield f"{self.namespace.called} is gone: nothing is recorded of it (capture.namespaces) until it is back"
 
 
 def find_ports(options: CaptureOptions, listeners: Listeners, namespace: Namespace) -> Ports:

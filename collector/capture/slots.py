@@ -10,13 +10,14 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NoReturn
 
 from collector import log, privileges
 from collector.capture.gathering import Gathering
+from collector.capture.handover import Progress
 from collector.capture.restarts import Restarts
 from collector.capture.sandbox import Sandbox
 from collector.capture.sockets import PacketSocket
@@ -42,9 +43,17 @@ _log = logging.getLogger(__name__)
 
 
 class Slot:
-    """Ring, shared page and eventfd of one worker, and the process that has them now."""
+    """Ring, shared page and eventfd of one worker, and the process that has them now.
 
-    def __init__(self, number: int, packet_socket: PacketSocket, folder: Path, first_incarnation: int) -> None:
+    *page_fd* is the page's memory, where an earlier capture process left it.
+    """
+
+    shared_fds: tuple[int, ...] = ()
+    """Those that each process here is to hold besides its own."""
+
+    def __init__(
+        self, number: int, packet_socket: PacketSocket, folder: Path, first_incarnation: int, page_fd: int = -1
+    ) -> None:
         self.number = number
         self.socket = packet_socket
         self.totals = KernelTotals()
@@ -67,7 +76,8 @@ class Slot:
         """Packets that the processes before it took."""
         self.endpoint = folder / BLOCKS_SOCKET
         self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._page = mmap.mmap(-1, _PAGE_BYTES)  # anonymous and shared: a fork writes to the same page
+        self._page_fd = page_fd if page_fd >= 0 else _memory(f"querytap-page-{number}")
+        self._page = mmap.mmap(self._page_fd, _PAGE_BYTES)
         self._words = memoryview(self._page).cast("Q")
         # Kept here too, as a worker can write to the page.
         self._ports = Ports((), ())
@@ -76,11 +86,11 @@ class Slot:
         self._command = page.RUN
         self._interfaces_before: dict[int, tuple[int, int]] = {}
         # Not an eventfd: its end is one for both, so a worker could fill it and then make our writes wait.
-        self._wake, self._waking = os.pipe()
-        os.set_blocking(self._wake, False)
-        os.set_blocking(self._waking, False)
+        self._wake, self._waking = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._log = -1
         self._relay = Relay(f"worker {number}")
+        self.progressed: Callable[[Progress], None] = _nobody_asks
+        """Called with how far the ring has come, whenever that changes."""
 
     @property
     def wanted(self) -> bool:
@@ -107,9 +117,41 @@ class Slot:
             found[index] = (min(before[0] + counts[0], most), min(before[1] + counts[1], most))
         return found
 
+    @property
+    def lasting(self) -> Mapping[str, int]:
+        """The descriptors of what another capture process needs to go on with this ring, by what they are."""
+        return {"socket": self.socket.fd, "page": self._page_fd}
+
+    @property
+    def totals_taken(self) -> KernelTotals:
+        """The kernel's figures but for what is in the ring still, after the end of a process."""
+        return KernelTotals(
+            self.totals.dropped + self.taken_before + self.taken, self.totals.dropped, self.totals.freezes
+        )
+
+    @property
+    def progress(self) -> Progress:
+        """How far the ring has come."""
+        return Progress(
+            incarnation=self.incarnation,
+            passed=self.totals.passed,
+            dropped=self.totals.dropped,
+            freezes=self.totals.freezes,
+            taken_before=self.taken_before,
+            interfaces=self._interfaces_before,
+        )
+
+    def go_on(self, progress: Progress) -> None:
+        """Be what an earlier capture process left, whose worker has ended."""
+        self.incarnation = progress.incarnation
+        self.totals = KernelTotals(progress.passed, progress.dropped, progress.freezes)
+        self.taken_before = progress.taken_before
+        self._interfaces_before = dict(progress.interfaces)
+
     def count(self) -> None:
         """Add what the kernel has counted since the last time."""
         self.totals.add(self.socket.take_counters())
+        self.progressed(self.progress)
 
     def settle(self) -> None:
         """After the end of a process: find out how many packets it had taken."""
@@ -182,6 +224,7 @@ class Slot:
             self._interfaces_before = self.interfaces
         self._words[page.INTERFACE_WORDS] = memoryview(bytes(8 * _INTERFACE_COUNT)).cast("Q")
         self._words[_COUNTER_WORDS] = memoryview(bytes(8 * len(counters.NAMES))).cast("Q")
+        self.progressed(self.progress)
 
     def fork(self, user: Identity, sandbox: Sandbox, settings: Settings, now: float) -> None:
         """Start a worker on this ring. It has its log, the end of a pipe that wakes it, no other fd, and no rights."""
@@ -205,7 +248,7 @@ class Slot:
         self.socket.inheritable(True)
         self.pid = os.fork()
         if self.pid == 0:
-            _be_worker(setup, user, sandbox, folder=self._folder, log_end=log_end, parent=parent)
+            _be_worker(setup, user, sandbox, self.shared_fds, folder=self._folder, log_end=log_end, parent=parent)
         os.close(log_end)
         self.socket.inheritable(False)
         self.started = now
@@ -229,24 +272,38 @@ class Slot:
             self._log = -1
 
 
-def _be_worker(setup: Setup, user: Identity, sandbox: Sandbox, *, folder: int, log_end: int, parent: int) -> NoReturn:
+def _memory(name: str) -> int:
+    """A page of memory, all zero, which lasts for as long as somebody has it."""
+    fd = os.memfd_create(name)
+    os.ftruncate(fd, _PAGE_BYTES)
+    return fd
+
+
+def _nobody_asks(_: Progress) -> None:
+    """What is called where progress is of no use to anybody."""
+
+
+def _be_worker(
+    setup: Setup, user: Identity, sandbox: Sandbox, shared: Sequence[int], *, folder: int, log_end: int, parent: int
+) -> NoReturn:
     # Never returns into the caller's frames: their objects must not close fds whose numbers are in other use by then.
     code = 70  # EX_SOFTWARE
     try:
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the page that says when to end
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        # It is the page that says when to end. A service manager sends these to all processes of a service.
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGABRT):
+            signal.signal(number, signal.SIG_IGN)
         for standard in (1, 2):
             os.dup2(log_end, standard)
-        close_all_but((setup.wake, folder))
+        close_all_but((setup.wake, folder, *shared))
         log.to_stderr(f"worker {setup.worker}")
         process.prepare()  # while files are within reach
         os.umask(0o177 if closed_to_others(folder) else 0o117)
         privileges.become(user)
         os.fchdir(folder)  # by its fd, as a folder above it may be out of reach; it is the user's own
         os.close(folder)
-        privileges.end_with_parent(signal.SIGTERM, parent)
+        privileges.end_with_parent(process.ORPHANED, parent)
         listening = process.listen(setup.endpoint)
         sandbox.before_threads()
         worker = process.Worker(setup, listening)

@@ -25,9 +25,14 @@ from collector.config import StartError
 SOL_PACKET: Final = 263
 _PACKET_STATISTICS: Final = 6
 _SO_ATTACH_FILTER: Final = 26
+PACKET_VERSION: Final = 10
+PACKET_FANOUT: Final = 18
+_SO_DOMAIN: Final = 39
+_SO_COOKIE: Final = 57
 _ETH_P_ALL: Final = 3  # ETH_P_IP would never show a packet on its way out
 
 _STATISTICS: Final = struct.Struct("=3I")  # struct tpacket_stats_v3; before version 3 it ends after two
+_COOKIE: Final = struct.Struct("=Q")
 _ADDRESS: Final = struct.Struct("=HHiHBB8s")  # struct sockaddr_ll
 
 LEAST_BLOCKS: Final = 2
@@ -64,6 +69,22 @@ class Shape:
         return max((self.ring_mib << 10) // self.block_kib, LEAST_BLOCKS)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What the kernel says of a socket."""
+
+    domain: int
+    """Its address family."""
+    cookie: int
+    """By which it is told from all others since boot; 0 before 4.12."""
+    version: int
+    """Of its ring's interface."""
+    fanout: int
+    """Number, kind and flags of its group; 0 of none."""
+    interface: int
+    """Index of the one that it is bound to, 0 for all, -1 when that is gone."""
+
+
 class MethodError(StartError):
     """The kernel refuses a method, or has no memory for it. Another one may do."""
 
@@ -76,6 +97,8 @@ class PacketSocket(ABC):
 
     METHOD: ClassVar[str]
     """What capture.method calls it."""
+    VERSION: ClassVar[int | None] = None
+    """What PACKET_VERSION says of it; None where its memory is not the kernel's, and ends with the process."""
     EVENTS: ClassVar[int] = select.EPOLLIN | select.EPOLLERR | select.EPOLLONESHOT
     """What epoll is to say of the fd; what it says only once is asked for again after gather()."""
     room = 0
@@ -121,6 +144,15 @@ class PacketSocket(ABC):
     @abstractmethod
     def open(cls, shape: Shape) -> Self:
         """A socket with its memory, bound to nothing. MethodError: the kernel refuses it, or has no memory for it."""
+
+    @classmethod
+    def adopt(cls, fd: int, block_bytes: int, block_count: int) -> Self:
+        """The socket that open() made in an earlier process, with its memory; takes *fd* over. Raises OSError.
+
+        ValueError of a method whose memory is the process's own, and ends with it.
+        """
+        del fd, block_bytes, block_count
+        raise ValueError(f"the memory of method {cls.METHOD} is the process's own")
 
     @classmethod
     def unsound(cls) -> str | None:
@@ -181,6 +213,37 @@ def set_filter(fd: int, program: Sequence[bpf.Instruction]) -> None:
     """Attach a filter in place of the one before."""
     with borrowed(fd) as packet_socket, bpf.in_memory(program) as request:
         packet_socket.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, request)
+
+
+def facts(fd: int) -> Facts:
+    """What a socket is. Raises OSError where it is none."""
+    with borrowed(fd) as packet_socket:
+        return Facts(
+            domain=packet_socket.getsockopt(socket.SOL_SOCKET, _SO_DOMAIN),
+            cookie=_cookie(packet_socket),
+            version=packet_socket.getsockopt(SOL_PACKET, PACKET_VERSION),
+            fanout=packet_socket.getsockopt(SOL_PACKET, PACKET_FANOUT),
+            interface=_interface(fd),
+        )
+
+
+def _cookie(packet_socket: socket.socket) -> int:
+    try:
+        found = packet_socket.getsockopt(socket.SOL_SOCKET, _SO_COOKIE, _COOKIE.size)
+    except OSError as error:
+        if error.errno != errno.ENOPROTOOPT:  # before 4.12
+            raise
+        return 0
+    return int(_COOKIE.unpack(found)[0])
+
+
+def _interface(fd: int) -> int:
+    address = ctypes.create_string_buffer(_ADDRESS.size)
+    length = ctypes.c_uint32(_ADDRESS.size)
+    if _libc.getsockname(fd, address, ctypes.byref(length)) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"getsockname of a packet socket: {os.strerror(number)}")
+    return int(_ADDRESS.unpack(address.raw)[2])
 
 
 def take_error(fd: int) -> int:

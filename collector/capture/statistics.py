@@ -19,10 +19,10 @@ _STATEMENTS: Final = counters.NAMES.index("statements_decoded")
 class KernelTotals:
     """The kernel's counters of one socket, which go back to zero whenever they are read, summed up."""
 
-    def __init__(self) -> None:
-        self.passed = 0
-        self.dropped = 0
-        self.freezes = 0
+    def __init__(self, passed: int = 0, dropped: int = 0, freezes: int = 0) -> None:
+        self.passed = passed
+        self.dropped = dropped
+        self.freezes = freezes
 
     def add(self, taken: KernelCounters) -> None:
         """Add what was counted since the last time."""

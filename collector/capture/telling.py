@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import socket
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from collector.child import LATER
+from collector.outlet import Inherited, Outlet
 
 MOST_BYTES: Final = 32_768
 """Of one message."""
@@ -55,28 +54,30 @@ def unpack(message: bytes) -> State:
 
 
 class Teller:
-    """Tells the supervisor; one that does not listen is not waited for, and told when it does."""
+    """Tells the supervisor over *fd* (-1: nobody). One that does not listen is told when it does, not waited for."""
 
     def __init__(self, fd: int) -> None:
-        self._socket = socket.socket(fileno=fd) if fd >= 0 else None
+        self._outlet: Outlet | None = Inherited(fd) if fd >= 0 else None
         self.state = State()
         self._told: State | None = None
 
     def tell(self, **changes: Any) -> None:  # noqa: ANN401  # fields of State
-        """Change fields of the state, and send it if the supervisor knows another; never blocks."""
+        """Change fields of the state, and send it if another one is known; never blocks."""
         self.state = replace(self.state, **changes)
-        if self._socket is None or self.state == self._told:
-            return
-        try:
-            self._socket.send(self.state.pack(), socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
-        except OSError as error:
-            if error.errno not in LATER:
-                raise
-            return
-        self._told = self.state
+        if self.state != self._told and self._sent(self.state):
+            self._told = self.state
+
+    def alive(self) -> None:
+        """To be called each second or so, also while something is waited for."""
+
+    def stopping(self, within_s: float) -> None:
+        """The end has begun, and takes no longer than that."""
 
     def close(self) -> None:
         """Tell nothing more."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        if self._outlet is not None:
+            self._outlet.close()
+            self._outlet = None
+
+    def _sent(self, state: State) -> bool:
+        return self._outlet is not None and self._outlet.send(state.pack())

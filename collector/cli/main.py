@@ -44,6 +44,9 @@ class Command:
 
 COMMANDS = (
     Command("run", "record the statements that reach the servers of this host"),
+    Command("capture", "capture, as a service of its own"),
+    Command("aggregator", "seal and store, as a service of its own"),
+    Command("monitor", "watch the host, as a service of its own"),
     Command("status", "say what a running instance does: ledger, rates, warnings"),
     Command("read", "print or search statements of an archive", configured=False),
     Command("digest", "sum up the load of an archive's statements by their shape, user, ...", configured=False),

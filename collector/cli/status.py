@@ -35,7 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
         if status is None:
             print(f"not running: there is no {path}")
             return 1
-        processes = jsonfile.read(Path(config.paths.run, places.PROCESSES_FILE)) or {}
+        # A supervisor tells, or capture as a service of its own.
+        told = (Path(config.paths.run), places.capture_run(config.paths.run))
+        processes = next(filter(None, (jsonfile.read(folder / places.PROCESSES_FILE) for folder in told)), {})
         return _show(status, processes, as_json=arguments.json)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         # Of what is in a file only the aggregator can know.

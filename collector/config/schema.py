@@ -24,8 +24,8 @@ from collector.config.option import (
     user_name,
 )
 
-# sun_path has 108 bytes with its end (unix(7)); <run>/worker-63/blocks.sock has to fit.
-_LONGEST_RUN_PATH_BYTES = 107 - len("/worker-63/blocks.sock")
+# sun_path has 108 bytes with its end (unix(7)); <run>/capture/worker-63/blocks.sock has to fit.
+_LONGEST_RUN_PATH_BYTES = 107 - len("/capture/worker-63/blocks.sock")
 _MOST_PORTS = 64  # for which there is room where workers are told of them (workers.page)
 
 

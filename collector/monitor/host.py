@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ import psutil
 SAMPLE_FORMAT: Final = 1
 
 _Times = Mapping[int, float]
+Roots = Callable[[], Iterable[int]]
+"""The numbers of processes, as of now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +29,16 @@ class TreeUse:
 
 
 class Tree:
-    """The process *root* and all below it. Finding them reads all of /proc, so that is not done at each use().
+    """The processes that *roots* gives, and all below them. Finding them reads all of /proc, so that is not done
+    at each use().
 
     Promise: one that takes the place of another is found by the next use(), any other within FIND_EVERY of them.
     """
 
     FIND_EVERY: Final = 6
 
-    def __init__(self, root: int) -> None:
-        self._root = root
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
         self._processes: Sequence[psutil.Process] = ()
         self._uses = 0
 
@@ -43,10 +47,10 @@ class Tree:
         self._uses += 1
         first = self._uses <= 2  # the first is made before all have started
         if first or self._uses % self.FIND_EVERY == 0:
-            self._processes = _tree(self._root)
+            self._processes = _trees(self._roots())
         found = self._read()
         if len(found.cpu_s) < len(self._processes):
-            self._processes = _tree(self._root)
+            self._processes = _trees(self._roots())
             found = self._read()
         return found
 
@@ -86,8 +90,8 @@ def host_figures() -> dict[str, Any]:
 class Sampler:
     """Takes samples; each covers the time since the one before."""
 
-    def __init__(self, root: int) -> None:
-        self._tree = Tree(root)
+    def __init__(self, roots: Roots) -> None:
+        self._tree = Tree(roots)
         self._before = self._tree.use()
         self._at = time.monotonic()
         host_figures()
@@ -111,9 +115,10 @@ class Sampler:
         return found
 
 
-def _tree(root: int) -> Sequence[psutil.Process]:
-    try:
-        top = psutil.Process(root)
-        return [top, *top.children(recursive=True)]
-    except psutil.Error:
-        return []
+def _trees(roots: Iterable[int]) -> Sequence[psutil.Process]:
+    found: list[psutil.Process] = []
+    for root in roots:
+        with contextlib.suppress(psutil.Error):
+            top = psutil.Process(root)
+            found += [top, *top.children(recursive=True)]
+    return found

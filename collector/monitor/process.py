@@ -6,44 +6,54 @@ import argparse
 import os
 import select
 import signal
-import socket
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgpack
 
 from collector import child
-from collector.child import LATER, Changes
+from collector.child import Changes
 from collector.config import Config
 from collector.config.changes import Live, take_over
 from collector.monitor.host import Sampler
+from collector.notify import Manager
+from collector.outlet import Inherited, Outlet
+
+_ALIVE_S: Final = 10.0
+_END_S: Final = 5.0
 
 
 class Monitor:
-    """Sends samples on *channel*, each `monitor.interval_s`."""
+    """Sends samples, each `monitor.interval_s`."""
 
-    def __init__(self, config: Config, channel: socket.socket, changes: Changes) -> None:
+    def __init__(
+        self, config: Config, outlet: Outlet, changes: Changes, sampler: Sampler, manager: Manager | None = None
+    ) -> None:
         self._config = config
-        self._channel = channel
+        self._outlet = outlet
         self._changes = changes
-        self._sampler = Sampler(os.getppid())
+        self._sampler = sampler
+        self._manager = manager or Manager({})
         self._stop = child.signals((signal.SIGTERM,))
         self._sampled = time.monotonic()
 
     def run(self) -> None:
         """Go on until SIGTERM."""
+        self._manager.ready()
         while True:
+            self._manager.alive()
             due = self._sampled + self._config.monitor.interval_s
             watched = [self._stop.fileno(), *self._changes.fds]
-            ready = select.select(watched, [], [], max(due - time.monotonic(), 0.0))[0]
-            if self._stop.fileno() in ready:
+            ready = select.select(watched, [], [], min(max(due - time.monotonic(), 0.0), _ALIVE_S))[0]
+            if self._stop.fileno() in ready and signal.SIGTERM in child.arrived(self._stop):
+                self._manager.stopping(_END_S)
                 return
             if ready:
                 self._reload()
             elif time.monotonic() >= due:
                 self._sampled = time.monotonic()
-                send(self._channel, self._sampler.sample())
+                self._outlet.send(msgpack.packb(self._sampler.sample()))  # without room: the next one says the same
 
     def _reload(self) -> None:
         config = self._changes.latest()
@@ -63,18 +73,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--changes-fd", type=int, default=-1, help="SOCK_SEQPACKET socket: changed configurations")
     options = parser.parse_args(arguments)
     config = child.begin("monitor", options.settings_fd)
-    channel = socket.socket(fileno=options.aggregator_fd)
-    channel.setblocking(False)
-    Monitor(config, channel, Changes(options.changes_fd)).run()
+    outlet, changes = Inherited(options.aggregator_fd), Changes(options.changes_fd)
+    Monitor(config, outlet, changes, Sampler(lambda: [os.getppid()])).run()
     return 0
-
-
-def send(channel: socket.socket, sample: dict[str, Any]) -> bool:
-    """Send a sample without blocking; False when there is no room, as the next sample will say the same."""
-    try:
-        channel.send(msgpack.packb(sample), socket.MSG_NOSIGNAL)
-    except OSError as error:
-        if error.errno not in LATER:
-            raise
-        return False
-    return True

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from collector import places
-from collector.channel import MOST_WORKERS
 from collector.config import Config, StartError
+from collector.identities import present
 from collector.privileges import Identity
 
 MARKER: Final = ".querytap"
@@ -53,8 +53,7 @@ def lock(config: Config) -> Held:
     try:
         with _told():
             run, state = Path(config.paths.run), Path(config.paths.state)
-            workers = {places.worker_folder("", number).name for number in range(MOST_WORKERS)}
-            for path, names in ((run, _RUN_NAMES | workers), (state, _STATE_NAMES)):
+            for path, names in ((run, _RUN_NAMES), (state, _STATE_NAMES)):
                 opened.append(_own(path, names))
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             opened.append(os.open(places.PID_FILE, flags, 0o644, dir_fd=opened[0]))
@@ -82,8 +81,10 @@ def prepare(config: Config, held: Held, user: Identity, worker_user: Identity) -
     worker = Identity(worker_user.uid, user.gid if apart else worker_user.gid, worker_user.name)
     with _told():
         _hand(held.run, places.aggregator_run(run), user, 0o755)
-        for number in range(config.worker_total):
-            _hand(held.run, places.worker_folder(run, number), worker, 0o2750 if apart else 0o700)
+        _hand(held.run, places.capture_run(run), present(), _OWN_MODE)
+        with _below(held.run, places.capture_run(run)) as folder:
+            for number in range(config.worker_total):
+                _hand(folder, places.worker_folder(run, number), worker, 0o2750 if apart else 0o700)
         _hand(held.state, places.aggregator_state(state), user, 0o700)
         _open_keys(held.state, places.keys_folder(state))
         _archive(config, user)
@@ -105,9 +106,13 @@ def _archive(config: Config, user: Identity) -> None:
         os.close(parent)
 
 
-_RUN_NAMES: Final = frozenset({places.PID_FILE, places.PROCESSES_FILE, places.aggregator_run("").name})
+_RUN_NAMES: Final = frozenset(
+    {places.PID_FILE, places.PROCESSES_FILE}
+    | {each("").name for each in (places.aggregator_run, places.capture_run, places.monitor_run)}
+)
 _STATE_NAMES: Final = frozenset(
-    {places.aggregator_state("").name, places.keys_folder("").name, Path(places.archive_place("", "")).name}
+    {each("").name for each in (places.aggregator_state, places.capture_state, places.keys_folder)}
+    | {Path(places.archive_place("", "")).name}
 )
 _NOBODYS: Final = frozenset({MARKER, "lost+found"})
 _KEY_NAMES: Final = frozenset({places.READER_PRIVATE, places.READER_PUBLIC})

@@ -18,12 +18,12 @@ from collector.capture.namespaces import OWN
 from collector.capture.sandbox import Sandbox, sandbox
 from collector.config import Config, StartError
 from collector.config.changes import Live, take_over
+from collector.config.reloading import Outcome, Read, reload
 from collector.identities import SERVICE, WORKERS
 from collector.privileges import Identity
 from collector.supervisor import folders, tree
 from collector.supervisor.folders import Held
 from collector.supervisor.order import CAPTURE, StopOrder
-from collector.supervisor.reloading import Outcome, Read, reload
 from collector.supervisor.restarting import Fault, GiveUp, Restart, RestartPolicy
 from collector.supervisor.tree import Child, Tree
 

@@ -16,9 +16,10 @@ from typing import Final
 
 import collector
 from collector import privileges
-from collector.child import LATER, MOST_CONFIG_BYTES
+from collector.child import MOST_CONFIG_BYTES
 from collector.config import Config, StartError, to_mapping
 from collector.log import Relay
+from collector.outlet import LATER
 from collector.privileges import Identity
 from collector.supervisor.order import AGGREGATOR, CAPTURE, MONITOR
 

@@ -25,7 +25,45 @@ START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 60
 
 
-class Collector:
+class Archive:
+    """What querytap wrote below *folder*, and in *run_folder* while it ran."""
+
+    def __init__(self, folder: Path, run_folder: Path) -> None:
+        self.folder = folder
+        self._run = run_folder
+        self.archive = folder / "state" / "archive"
+        self.key = folder / "state" / "keys" / "reader.key"
+        self.log = folder / "querytap.log"
+
+    def status(self) -> dict[str, Any]:
+        """The status file, empty before there is one."""
+        try:
+            status: dict[str, Any] = json.loads((self._run / "aggregator" / "status.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        return status
+
+    def records(self) -> list[dict[str, Any]]:
+        """All records of the archive, as `querytap read` prints them."""
+        command = processes.querytap("read", str(self.archive), "--key", str(self.key), "--format", "json", "--raw")
+        return records.parse(processes.run(command, 300).stdout)
+
+    def blocks(self) -> Iterator[tuple[BlockHead, bytes]]:
+        """The blocks of the archive as the workers packed them, with the worker's number and its counters."""
+        keys = load_private(self.key)
+        for entry in list_archive(str(self.archive)):
+            with entry.open() as stream:
+                for content in open_object(stream, keys).contents(_refuse):
+                    if content.kind == KIND_BLOCKS:
+                        for head, body in unpack_stream(content.data, bin_bytes=MAX_BODY_BYTES):
+                            yield read_head(head, len(body)), body
+
+    def complaint(self) -> str:
+        """The end of what it wrote, for a message."""
+        return self.log.read_text(errors="replace")[-8000:]
+
+
+class Collector(Archive):
     """`querytap run` in *namespace*, capturing when the constructor returns; as a context manager it stops.
 
     *settings* are further ones, as `--set` takes them.
@@ -45,13 +83,9 @@ class Collector:
         x_ports: tuple[int, ...] = (),
         settings: Sequence[str] = (),
     ) -> None:
-        self.folder = folder
-        self._run = run_folder or folder / "run"
-        self.archive = folder / "state" / "archive"
-        self.key = folder / "state" / "keys" / "reader.key"
-        self.log = folder / "querytap.log"
+        super().__init__(folder, run_folder or folder / "run")
         self.config = folder / "querytap.toml"
-        text = _CONFIG.format(
+        text = CONFIG.format(
             port=port,
             x_ports=list(x_ports),
             responses=responses,
@@ -100,38 +134,11 @@ class Collector:
         """Stop it in order; its exit status."""
         return processes.stop(self._process, STOP_TIMEOUT_S)
 
-    def status(self) -> dict[str, Any]:
-        """The status file, empty before there is one."""
-        try:
-            status: dict[str, Any] = json.loads((self._run / "aggregator" / "status.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return {}
-        return status
-
-    def records(self) -> list[dict[str, Any]]:
-        """All records of the archive, as `querytap read` prints them."""
-        command = processes.querytap("read", str(self.archive), "--key", str(self.key), "--format", "json", "--raw")
-        return records.parse(processes.run(command, 300).stdout)
-
     def replay(self, capture: Path, port: int, responses: Responses = "first") -> list[dict[str, Any]]:
         """The records of a capture file, as `querytap replay` prints them."""
         command = processes.querytap("replay", str(capture), "--port", str(port), "--format", "json", "--raw")
         command += ["--responses", responses]
         return records.parse(processes.run(command, 300).stdout)
-
-    def blocks(self) -> Iterator[tuple[BlockHead, bytes]]:
-        """The blocks of the archive as the workers packed them, with the worker's number and its counters."""
-        keys = load_private(self.key)
-        for entry in list_archive(str(self.archive)):
-            with entry.open() as stream:
-                for content in open_object(stream, keys).contents(_refuse):
-                    if content.kind == KIND_BLOCKS:
-                        for head, body in unpack_stream(content.data, bin_bytes=MAX_BODY_BYTES):
-                            yield read_head(head, len(body)), body
-
-    def complaint(self) -> str:
-        """The end of what it wrote, for a message."""
-        return self.log.read_text(errors="replace")[-8000:]
 
     def _wait_for_capture(self) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -145,7 +152,7 @@ def _refuse(problem: str) -> None:
     raise AssertionError(problem)
 
 
-_CONFIG = """\
+CONFIG = """\
 [capture]
 ports = [{port}]
 x_ports = {x_ports}

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tests.support import numbered
-from tests.support.collector import Collector
+from tests.support.collector import Archive
 from tests.support.statements import Statement
 from workers import records
 
@@ -42,7 +42,7 @@ class Account:
     """Statements of which the archive itself says that their end is missing."""
 
 
-def recorded(collector: Collector) -> Account:
+def recorded(collector: Archive) -> Account:
     """What is in the archive, in the order of its time."""
     account = Account()
     names: dict[str, str] = {}

@@ -17,7 +17,7 @@ from collector.capture import methods
 from collector.supervisor.lifecycle import READY
 from tests.integration.capture.starting import incarnation, make_veth, running, status, wait_for, wait_for_restart
 from tests.support import processes
-from tests.support.collector import Collector
+from tests.support.collector import Archive, Collector
 from tests.support.namespaces import Namespace
 from tests.support.servers import MariaDB
 
@@ -35,7 +35,7 @@ def run_statements(namespace: Namespace, server: MariaDB, prefix: str, count: in
     return [f"SELECT '{prefix} {number}'" for number in range(count)]
 
 
-def archived(collector: Collector, prefix: str) -> list[str]:
+def archived(collector: Archive, prefix: str) -> list[str]:
     """The texts with a prefix, in the order in which they ran."""
     found = [record for record in collector.records() if f"'{prefix} " in record.get("sql", "")]
     return [record["sql"] for record in sorted(found, key=lambda record: str(record["time"]))]

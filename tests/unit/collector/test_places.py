@@ -9,7 +9,7 @@ from collector import places
 
 def test_a_hosts_folders_lie_below_state_and_run() -> None:
     assert places.keys_folder("/s") == Path("/s/keys")
-    assert places.worker_folder("/r", 3) == Path("/r/worker-3")
+    assert places.worker_folder("/r", 3) == Path("/r/capture/worker-3")
 
 
 def test_without_a_store_the_archive_lies_below_state() -> None:

@@ -21,7 +21,7 @@ def workers(tmp_path: Path) -> Iterator[list[zmq.Socket[bytes]]]:
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     sockets = []
     for number in range(2):
-        (tmp_path / f"worker-{number}").mkdir()
+        (tmp_path / f"capture/worker-{number}").mkdir(parents=True)
         socket = context.socket(zmq.PUSH)
         socket.setsockopt(zmq.LINGER, 0)
         socket.bind(endpoint(tmp_path, number))

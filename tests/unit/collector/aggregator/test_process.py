@@ -36,7 +36,7 @@ class Process:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in ("worker-0", "aggregator"):
+        for name in ("capture/worker-0", "aggregator"):
             (folder / "run" / name).mkdir(parents=True, exist_ok=True)
         if not (folder / "state" / "keys").exists():
             generate(folder / "state" / "keys")

@@ -16,7 +16,7 @@ from collector.monitor.host import Sampler
 
 
 def test_what_the_monitor_says_is_read_as_it_was_said() -> None:
-    sample = Sampler(os.getpid()).sample()
+    sample = Sampler(lambda: [os.getpid()]).sample()
     assert read_sample(pack(sample)) == sample
 
 

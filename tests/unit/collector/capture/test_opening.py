@@ -114,7 +114,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for number in range(4):
-        (tmp_path / f"worker-{number}").mkdir()
+        (tmp_path / f"capture/worker-{number}").mkdir(parents=True)
     return tmp_path
 
 

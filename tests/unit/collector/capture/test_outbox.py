@@ -7,6 +7,7 @@ import pytest
 
 from collector.capture.outbox import Outbox
 from collector.channel import Statistics, Traffic, unpack
+from collector.outlet import Inherited
 
 
 def record(packets: int, *, ended: bool = False) -> Statistics:
@@ -18,7 +19,7 @@ def pair() -> Iterator[tuple[Outbox, socket.socket]]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     theirs.setblocking(False)
     with theirs:
-        outbox = Outbox(ours.detach())
+        outbox = Outbox(Inherited(ours.detach()))
         yield outbox, theirs
         outbox.close()
 

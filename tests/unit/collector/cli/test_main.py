@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -111,7 +112,7 @@ def test_the_help_names_every_command_without_importing_one(capsys: pytest.Captu
     assert ended.value.code == 0
     said = capsys.readouterr().out
     for command in cli.COMMANDS:
-        assert f"    {command.name} " in said
+        assert re.search(rf"^    {command.name}\s", said, re.MULTILINE)
         assert command.help in " ".join(said.split())
 
 

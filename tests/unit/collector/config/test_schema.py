@@ -60,7 +60,7 @@ def test_a_worker_can_be_told_of_as_many_ports_as_may_be_set() -> None:
 def test_a_worker_socket_below_the_longest_run_path_fits_a_unix_address() -> None:
     check = OPTIONS["paths.run"].check
     longest = max(length for length in range(2, 200) if check.problem("/" + "r" * (length - 1)) is None)
-    assert longest + len("/worker-63/blocks.sock") + 1 == 108  # sun_path and its end, unix(7)
+    assert longest + len("/capture/worker-63/blocks.sock") + 1 == 108  # sun_path and its end, unix(7)
 
 
 def test_every_section_is_a_field_of_the_configuration_and_has_a_meaning() -> None:

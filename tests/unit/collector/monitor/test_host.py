@@ -25,13 +25,13 @@ def test_no_time_means_no_use() -> None:
 
 
 def test_this_process_is_in_its_own_tree() -> None:
-    use = Tree(os.getpid()).use()
+    use = Tree(lambda: [os.getpid()]).use()
     assert os.getpid() in use.cpu_s
     assert use.rss_bytes > 0
 
 
 def test_who_takes_the_place_of_another_is_found_at_once_and_others_soon() -> None:
-    tree = Tree(os.getpid())
+    tree = Tree(lambda: [os.getpid()])
     first = subprocess.Popen(["sleep", "60"])
     try:
         assert first.pid in [tree.use().cpu_s, tree.use().cpu_s][-1]
@@ -53,11 +53,11 @@ def test_who_takes_the_place_of_another_is_found_at_once_and_others_soon() -> No
 
 
 def test_a_tree_whose_root_is_gone_is_empty() -> None:
-    assert Tree(2**22 + 1).use().cpu_s == {}
+    assert Tree(lambda: [2**22 + 1]).use().cpu_s == {}
 
 
 def test_a_sample_can_be_sent_and_names_host_and_tree() -> None:
-    sample = Sampler(os.getpid()).sample()
+    sample = Sampler(lambda: [os.getpid()]).sample()
     assert msgpack.unpackb(msgpack.packb(sample)) == sample
     assert sample["tree"]["processes"] >= 1
     assert sample["host"]["memory_total_bytes"] > sample["host"]["memory_available_bytes"] > 0

@@ -3,7 +3,7 @@ from __future__ import annotations
 import logging
 
 from collector.config import Config, ConfigError, Problem, from_mapping
-from collector.supervisor.reloading import MOST_SAID, Outcome, reload
+from collector.config.reloading import MOST_SAID, Outcome, reload
 
 
 def told(outcome: Outcome) -> list[tuple[int, str]]:
