@@ -66,12 +66,20 @@ def numbered_load(namespace: Namespace, server: MariaDB, output: Path) -> Iterat
         numbered.command("127.0.0.1", server.port, output.name, CONNECTIONS, output), output.with_suffix(".log")
     )
     try:
-        while numbered.text(f"{output.name}0", 20) not in server.general_log.read_bytes():
-            assert sending.poll() is None, output.with_suffix(".log").read_text()
-            time.sleep(0.05)
+        wait_for_statements(server, output, 20)
         yield
     finally:
         assert processes.stop(sending, 30) == 0, output.with_suffix(".log").read_text()
+
+
+def wait_for_statements(server: MariaDB, output: Path, more: int) -> None:
+    """Wait until the first connection of a numbered load, of which there are 250 a second at most, has sent so many."""
+    text = numbered.text(f"{output.name}0", 0).removesuffix(b"0")
+    wanted = server.general_log.read_bytes().count(text) + more
+    deadline = time.monotonic() + 2 * _WAIT_S
+    while server.general_log.read_bytes().count(text) < wanted:
+        assert time.monotonic() < deadline, output.with_suffix(".log").read_text()
+        time.sleep(0.2)
 
 
 def sent_numbers(output: Path) -> dict[str, int]:
@@ -136,20 +144,20 @@ def test_what_may_change_changes_under_load_and_not_a_statement_is_missing(
 def test_of_a_port_that_is_added_all_is_recorded_from_then_on_and_of_one_that_is_left_out_all_until_then(
     namespace: Namespace, server: MariaDB, other: MariaDB, folder: Path
 ) -> None:
-    beside = folder / "beside"
-    load = numbered_load(namespace, other, beside)
+    joined = folder / "joined"
+    load = numbered_load(namespace, other, joined)
     with Collector(namespace, folder, server.port, workers=2) as collector, load:
         for ports in ([server.port, other.port], [server.port]):
             collector.reload(configuration(folder, capture={"ports": ports}, workers={"count": 2}))
-            time.sleep(3)
+            wait_for_statements(other, joined, 600)
         stopped_in_order(collector)
     account = gaps.recorded(collector)
     assert not account.invented
-    sent = sent_numbers(beside)
+    sent = sent_numbers(joined)
     assert len(account.found) == len(sent) == CONNECTIONS
     for name, found in account.found.items():
         numbers = [one.number for one in found]
-        if name != f"{beside.name}{CONNECTIONS - 1}":  # there the text of the executions is known only later
+        if name != f"{joined.name}{CONNECTIONS - 1}":  # there the text of the executions is known only later
             assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), name
         assert 0 < numbers[-1] < sent[name] - 1
 
@@ -157,7 +165,7 @@ def test_of_a_port_that_is_added_all_is_recorded_from_then_on_and_of_one_that_is
 def test_of_a_share_of_the_connections_each_is_recorded_whole_and_later_all_are(
     namespace: Namespace, server: MariaDB, folder: Path
 ) -> None:
-    output = folder / "load"
+    output = folder / "shared"
     load = numbered_load(namespace, server, output)
     with Collector(namespace, folder, server.port, workers=2) as collector, load:
         for percent in (50, 100):
@@ -165,7 +173,7 @@ def test_of_a_share_of_the_connections_each_is_recorded_whole_and_later_all_are(
             collector.reload(configuration(folder, capture=capture, workers={"count": 2}))
             note = f"{percent} % of all connections are recorded, as capture.keep_percent says"
             wait(lambda: (note in collector.processes()["capture"]) == (percent < 100), collector)  # noqa: B023
-            time.sleep(3)
+            wait_for_statements(server, output, 600)
     assert collector.stop() == 0, collector.complaint()
     assert collector.status()["balanced"]
     account = gaps.recorded(collector)
@@ -250,10 +258,8 @@ def test_a_second_reader_can_open_what_is_sealed_after_a_reload_and_one_whose_ke
     assert len([one for one in collector.records() if "'first " in one.get("sql", "")]) == 20
 
 
-def test_a_capture_that_waits_for_a_server_goes_by_the_ports_that_are_set_then(
-    namespace: Namespace, folder: Path
-) -> None:
-    with MariaDB(namespace) as own, Collector(namespace, folder, own.port) as collector:
+def test_a_capture_that_waits_for_a_server_goes_by_the_ports_that_are_set_then(folder: Path) -> None:
+    with Namespace() as alone, MariaDB(alone) as own, Collector(alone, folder, own.port) as collector:
         collector.reload(configuration(folder))
         wait(lambda: "capture.ports from [" in collector.complaint(), collector)
         own.stop()
@@ -265,8 +271,8 @@ def test_a_capture_that_waits_for_a_server_goes_by_the_ports_that_are_set_then(
         collector.reload(configuration(folder, capture={"ports": [own.port]}))
         wait(lambda: "nobody listens on port" in status(folder), collector)
         assert (collector.processes()["waiting"], collector.processes()["ports"]) == ("", [own.port])
-        own.start_again(namespace, own.port)
-        namespace.run(statements(own.port, "again", 20))
+        own.start_again(alone, own.port)
+        alone.run(statements(own.port, "again", 20))
         assert collector.stop() == 0, collector.complaint()
     found = [one["sql"] for one in collector.records() if "'again " in one.get("sql", "")]
     assert sorted(found) == sorted(texts("again", 20))
