@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -107,8 +108,9 @@ class Child:
         except OSError as error:
             if error.errno not in LATER:
                 raise
-            return
-        self._untold = b""
+            if error.errno in {errno.EAGAIN, errno.ENOBUFS}:
+                return
+        self._untold = b""  # to one that has ended it need not be told: the next one begins with it
 
     @property
     def untold(self) -> list[int]:

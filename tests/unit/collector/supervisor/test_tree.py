@@ -200,3 +200,11 @@ def test_a_configuration_that_is_too_long_to_be_sent_is_refused_before_anybody_i
     with pytest.raises(StartError, match="too long"):
         made.adopt(from_mapping({"seal": {"recipients": [f"/{number:04000}" for number in range(40)]}}))
     assert child.changes.latest() is None
+
+
+def test_a_child_that_has_ended_is_not_waited_for_to_read(made: Tree) -> None:
+    child = started(made, "monitor")
+    child.changes.close()
+    made.adopt(from_mapping({"monitor": {"interval_s": 2}}))
+    assert child.untold == []
+    assert started(made, "monitor").settings.monitor.interval_s == 2
