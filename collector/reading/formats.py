@@ -13,6 +13,8 @@ from collector.reading.lines import render_json, render_text
 from collector.reading.slowlog import render_slow_log
 from workers.records import Statement
 
+_LINE_END: Final = "\r\n"
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -30,8 +32,8 @@ def _json(statement: Statement, host: str, raw: bool) -> str:
 
 def _csv_line(values: list[str]) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(values)
-    return line.getvalue()
+    csv.writer(line, lineterminator=_LINE_END).writerow(values)  # and quotes what holds a part of that
+    return line.getvalue().removesuffix(_LINE_END)
 
 
 def _csv(statement: Statement, host: str, _: bool) -> str:

@@ -12,7 +12,7 @@ from tests.unit.collector.reading.making import statement
 
 ODD = statement(
     sql=b'SELECT "a,b",\n\'\xff\' ', parameters=(1, None, b"\xff"), query_attributes=(("k", "v"),),
-    error_code=1064, error_message="near 'x'", flags=("slow", "truncated"), affected_rows=(1 << 64) - 1,
+    error_code=1064, error_message="near\rx", flags=("slow", "truncated"), affected_rows=(1 << 64) - 1,
 )  # fmt: skip
 
 
@@ -20,8 +20,9 @@ def test_csv_comes_back_as_it_was_written() -> None:
     form = FORMATS["csv"]
     assert form.before is not None
     text = b"".join(map(encode, (form.before, form.render(ODD, "db,1", False), form.render(statement(), "db1", False))))
-    odd, plain = csv.DictReader(io.StringIO(text.decode()))
+    odd, plain = csv.DictReader(io.StringIO(text.decode(), newline=""))
     assert list(odd) == ["time", "host", *(field.name for field in FIELDS[1:])]
+    assert odd["error_message"] == "near\rx"
     assert (odd["host"], odd["sql"]) == ("db,1", "SELECT \"a,b\",\n'\N{REPLACEMENT CHARACTER}' ")
     assert json.loads(odd["parameters"]) == [1, None, {"base64": "/w=="}]
     assert (odd["affected_rows"], odd["flags"]) == (str((1 << 64) - 1), "slow,truncated")
