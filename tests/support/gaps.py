@@ -126,7 +126,7 @@ def _runs(found: Sequence[Found], sent: int, last: Mapping[int, int]) -> Iterato
     for begin, end in pairwise(known):
         unnamed = end - begin - 1
         absent = ends[end].number - ends[begin].number - 1 - unnamed
-        yield _Run(ends[begin].number, absent, {one.process % _PROCESSES for one in ends[begin : end + 1]})
+        yield _Run(ends[begin].number, absent, {one.process for one in ends[begin : end + 1]})
 
 
 def summary(account: Account) -> str:

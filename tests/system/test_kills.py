@@ -1,4 +1,4 @@
-"""Workers that are killed again and again at load: what is lost is what they held, and it is counted."""
+"""Workers and capture, killed again and again at load: what is lost is what they held, and it is counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.capture.test_running import wait_until, workers
+from tests.integration.capture.test_running import child, wait_until, workers
 from tests.support import gaps, numbered, recording, statements
 from tests.support.collector import Collector
 from tests.support.folders import reachable_folder
@@ -21,6 +21,8 @@ from tests.support.statements import Statement
 pytestmark = pytest.mark.integration
 
 KILLS = 20
+CAPTURE_KILLS = 3
+"""After five in a row the supervisor gives up."""
 CONNECTIONS = 4
 """Of each of the senders."""
 BETWEEN = 500
@@ -77,6 +79,45 @@ def kill_at_load(collector: Collector, namespace: Namespace, server: MariaDB, fo
         wait_until(lambda: len(workers(collector)) == 2, collector)
     finally:
         senders.stop()
+
+
+def test_after_kills_of_capture_what_is_missing_lies_between_two_capture_processes(
+    report: Callable[[str], None],
+) -> None:
+    with ExitStack() as stack:
+        folder = stack.enter_context(reachable_folder())
+        namespace = stack.enter_context(Namespace())
+        server = stack.enter_context(MariaDB(namespace))
+        lists = [folder / name for name in "ab"]
+        collector = stack.enter_context(Collector(namespace, folder, server.port, workers=2))
+        commands = [numbered.command("127.0.0.1", server.port, one.name, CONNECTIONS, one) for one in lists]
+        senders = Senders(namespace, folder, commands)
+        try:
+            for generation in range(1, CAPTURE_KILLS + 1):
+                before = taken(collector)
+                wait_until(lambda: taken(collector) > before + BETWEEN, collector)  # noqa: B023
+                child(collector, "capture").kill()
+                wait_until(lambda: generations(collector) == {generation}, collector)  # noqa: B023
+        finally:
+            senders.stop()
+        assert collector.stop() == 0, collector.complaint()
+        server.stop()
+        status, account = collector.status(), gaps.recorded(collector)
+        own = [statement for one in lists for statement in statements.load(one)]
+        log = recording.logged(server, own)
+    assert not statements.differences("the log", Counter(log), "the senders' lists", Counter(own))
+    last = {int(number): worker["incarnation"] for number, worker in status["ledger"].items()}
+    missing = gaps.missing(account, gaps.logged(log), last)
+    report(f"{CAPTURE_KILLS} kills of capture: {missing.statements} of {len(own)} statements missing")
+    assert status["balanced"], status["ledger"]
+    assert account.invented == []
+    assert missing.problems == []
+    assert [worker["captures_lost"] for worker in status["ledger"].values()] == [CAPTURE_KILLS] * 2
+
+
+def generations(collector: Collector) -> set[int]:
+    """Which capture processes the ledger's last figures are of."""
+    return {worker["incarnation"] >> 16 for worker in collector.status()["ledger"].values()}
 
 
 def taken(collector: Collector) -> int:
