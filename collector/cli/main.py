@@ -51,6 +51,7 @@ COMMANDS = (
     Command("read", "print or search statements of an archive", configured=False),
     Command("digest", "sum up the load of an archive's statements by their shape, user, ...", configured=False),
     Command("verify", "check an archive for what is missing, out of place, cut or forged", configured=False),
+    Command("export", "write the statements of an archive as Parquet files", configured=False),
     Command("hosts", "list the instances of an archive that are silent, blind or shedding", configured=False),
     Command("replay", "decode a capture file instead of live traffic", configured=False),
     Command("keygen", "make a pair of keys for reading the archive"),

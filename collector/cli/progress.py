@@ -7,8 +7,8 @@ import time
 from collections.abc import Sequence
 from typing import Final, Self
 
-from collector.reading.archive import Entry
 from collector.reading.lines import printable
+from collector.reading.pool import Work
 
 _EVERY_S: Final = 0.2
 _AFTER_S: Final = 1.0
@@ -40,7 +40,7 @@ class Reporter:
         if self._progress is not None:
             self._progress.clear()
 
-    def progress(self, entries: Sequence[Entry]) -> Progress:
+    def progress(self, entries: Sequence[Work]) -> Progress:
         """How far the work on *entries* is; shown while that is a context, on a terminal alone."""
         self._progress = Progress(sum(entry.size for entry in entries), len(entries), shown=sys.stderr.isatty())
         return self._progress
@@ -65,7 +65,7 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self.clear()
 
-    def done(self, entry: Entry) -> None:
+    def done(self, entry: Work) -> None:
         """One object is through."""
         self._bytes += entry.size
         self._objects += 1

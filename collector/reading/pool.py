@@ -10,11 +10,25 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
-from typing import Final, Generic, Self, TypeVar
+from typing import Final, Generic, Protocol, Self, TypeVar
 
-from collector.reading.archive import ArchiveError, Entry
+from collector.reading.archive import ArchiveError
+
+
+class Work(Protocol):
+    """An object, or several together."""
+
+    @property
+    def path(self) -> str:
+        """What it is known by; no other has it."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
 
 T = TypeVar("T")
+W = TypeVar("W", bound=Work)
 
 _AHEAD: Final = 2
 """Objects a process that are read before they are asked for."""
@@ -22,14 +36,14 @@ _WORTH_BYTES: Final = 4 << 20
 """Below, the work is done before processes have started."""
 
 
-class Pool(Generic[T]):
+class Pool(Generic[W, T]):
     """Calls *function*, which must be one that can be sent to another process, for objects.
 
     Promises: with *jobs* of 1 there is no other process; else no more than _AHEAD results a process are kept that
     nobody has taken; leaving it ends the processes, whatever they do. Raises ArchiveError where one of them dies.
     """
 
-    def __init__(self, function: Callable[[Entry], T], entries: Iterable[Entry], jobs: int) -> None:
+    def __init__(self, function: Callable[[W], T], entries: Iterable[W], jobs: int) -> None:
         self._function = function
         self._queue = deque(entries)
         self._asked: dict[str, Future[T]] = {}
@@ -54,7 +68,7 @@ class Pool(Generic[T]):
             for process in processes:
                 process.join()
 
-    def take(self, entry: Entry) -> T:
+    def take(self, entry: W) -> T:
         """The result for an object; once each."""
         if self._executor is None:
             return self._function(entry)
@@ -69,12 +83,12 @@ class Pool(Generic[T]):
                 " --jobs 1 takes least"
             ) from error
 
-    def results(self) -> Iterator[tuple[Entry, T]]:
+    def results(self) -> Iterator[tuple[W, T]]:
         """For all objects, in order."""
         for entry in list(self._queue):
             yield entry, self.take(entry)
 
-    def _ask(self, entry: Entry) -> None:
+    def _ask(self, entry: W) -> None:
         if self._executor is None or entry.path in self._ever_asked:
             return
         self._ever_asked.add(entry.path)
