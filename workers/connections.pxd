@@ -14,6 +14,7 @@ cdef class Connections:
     cdef readonly unsigned long long opened
     cdef readonly unsigned long long evicted
     cdef readonly unsigned long long half_open
+    cdef public object checkpoint
     cdef FlowTable _table
     cdef bytes _protocols
     cdef Outbox _outbox

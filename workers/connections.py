@@ -9,6 +9,7 @@ from typing import Final
 
 import cython
 
+from workers.checkpoint import Checkpoint
 from workers.encrypted import Encrypted
 from workers.mysql.connection import Connection
 from workers.mysql.events import Outbox
@@ -74,6 +75,7 @@ class Connections:
     client() and server() take a packet of that side and return what it was: what the owner of the connection said of
     it, or one of NOTHING, NOTHING_NEW and ASTRAY. Promises, each pinned by a test: nobody gets a conversation by a SYN;
     half-open connections are the first to go; a segment that its receiver can have taken is never silently left out.
+    ``checkpoint``: what another worker knew of connections that this one joins late.
     """
 
     reassembly: Reassembly
@@ -81,6 +83,7 @@ class Connections:
     opened: cython.ulonglong
     evicted: cython.ulonglong
     half_open: cython.ulonglong
+    checkpoint: Checkpoint | None
     _table: FlowTable
     _protocols: bytes
     _outbox: Outbox
@@ -96,6 +99,7 @@ class Connections:
         )
         self.encrypted = Encrypted(self.reassembly)
         self.opened = self.evicted = self.half_open = 0
+        self.checkpoint = None
         self._table = FlowTable(settings.max_flows, settings.secret)
         self._protocols = protocols
         self._outbox = outbox
@@ -105,6 +109,8 @@ class Connections:
     def touch(self, now_ns: int) -> None:
         """The clock was set: how long connections were silent is counted from now."""
         self._table.touch(now_ns)
+        if self.checkpoint is not None:
+            self.checkpoint.touch(now_ns)
 
     def serve(self, protocols: bytes) -> None:
         """Servers speak otherwise from here on: *protocols* as before."""
@@ -429,6 +435,8 @@ class Connections:
             flow.owner = XConversation(self._outbox, self._rules, ends, from_start)
         else:
             flow.owner = Connection(self._outbox, self._rules, ends, from_start)
+        if self.checkpoint is not None:
+            self.checkpoint.begun(flow.owner, ends, from_start)
         flow.ended = 0
         self.opened += 1
         flow.minded = flow.has_rival or flow.has_back
@@ -548,7 +556,14 @@ class Connections:
         flow: Flow
         for flow in self._table.stale(now_ns - self._idle_ns, now_ns - _HALF_OPEN_NS, now_ns - _LINGER_NS):
             self._remove(flow)
+        if self.checkpoint is not None:
+            self.checkpoint.forget(now_ns - self._idle_ns)
         return 0
+
+    def owners(self) -> list[Owner]:
+        """Who has the state of connections on which something was said, those heard last first."""
+        flows = sorted(self._table.all(), key=lambda flow: flow.last_ns, reverse=True)
+        return [flow.owner for flow in flows if flow.owner is not None]
 
     def finish(self) -> None:
         """Nothing will follow."""

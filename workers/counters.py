@@ -53,6 +53,9 @@ EVENTS: Final = {
     "connections_encrypted": "Connections that use TLS, which nobody can read.",
     "encrypted_bytes": "Bytes that clients sent in them under TLS, each counted once, captured or not.",
     "encrypted_answer_bytes": "The same of servers, as far as they are seen or acknowledged.",
+    "sessions_restored": "Connections of which it is known from the worker before who talks and what was prepared.",
+    "checkpoint_dropped": "Sessions and prepared statements that the next worker would not know, for want of room.",
+    "checkpoint_damaged": "Times what the worker before left could not be read, so that nothing is known of it.",
 }
 """What happened on the way."""
 

@@ -39,6 +39,10 @@ class Encrypted:
         self.connections = self.client_bytes = self.server_bytes = 0
         self._reassembly = reassembly
 
+    def counted(self) -> tuple[int, int, int]:
+        """Connections, the clients' bytes and the servers'."""
+        return self.connections, self.client_bytes, self.server_bytes
+
     @cython.ccall
     def begin(self, flow: Flow) -> cython.int:
         """The owner of *flow* has found that it uses TLS: nothing of it goes through reassembly from here on.

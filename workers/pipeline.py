@@ -6,6 +6,7 @@ import cython
 
 from workers.arrivals import Arrivals
 from workers.blocks import BlockBuilder
+from workers.checkpoint import Checkpoint
 from workers.connections import CLASSIC, Connections, X
 from workers.counters import NAMES
 from workers.mysql.events import Exchange, Outbox
@@ -130,6 +131,22 @@ class Pipeline:
         """From here on servers are on these ports, by protocol; what is known of connections stays."""
         self._is_server = _port_map(ports, x_ports)
         self._connections.serve(self._is_server)
+
+    def take_over(self, checkpoint: Checkpoint) -> None:
+        """Go on with what the worker before knew of connections, and from now on save() what is known of them.
+
+        To be called before the first packet.
+        """
+        checkpoint.read()
+        self._outbox.unsaved = []
+        self._connections.checkpoint = checkpoint
+
+    def save(self) -> None:
+        """Write down what has changed of what is known of connections, if anything and where it is written down."""
+        checkpoint: Checkpoint | None = self._connections.checkpoint
+        if checkpoint is not None:
+            checkpoint.save(self._outbox.unsaved or (), self._connections.owners, self._now_ns)
+            self._outbox.unsaved = []
 
     # --- packets
 
@@ -370,6 +387,7 @@ class Pipeline:
 
     def _counted(self) -> dict[str, int]:
         reassembly = self._connections.reassembly
+        checkpoint: Checkpoint | None = self._connections.checkpoint
         values = (
             self._used,
             self._duplicate,
@@ -403,9 +421,8 @@ class Pipeline:
             self._connections.opened,
             self._connections.half_open,
             self._connections.evicted,
-            self._connections.encrypted.connections,
-            self._connections.encrypted.client_bytes,
-            self._connections.encrypted.server_bytes,
+            *self._connections.encrypted.counted(),
+            *((0, 0, 0) if checkpoint is None else checkpoint.counted()),
         )
         return dict(zip(NAMES, values, strict=True))
 

@@ -7,6 +7,7 @@ files, listen() a folder, Worker() threads, and Worker.run() only what it has by
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
 import mmap
@@ -22,6 +23,8 @@ from typing import Final, Protocol
 
 from workers import clock, message
 from workers.allocator import keep_freed_memory
+from workers.area import Area
+from workers.checkpoint import Checkpoint
 from workers.clock import Clock, Reading
 from workers.framering import FrameRing
 from workers.page import (
@@ -75,6 +78,10 @@ class Setup:
     frame_bytes: int
     """Of the places for one packet each, if blocks have such (TPACKET_V2); 0: blocks are those of TPACKET_V3."""
     page: mmap.mmap
+    checkpoint_address: int = 0
+    """Where the area is mapped in which the worker before left what it knew of connections."""
+    checkpoint_bytes: int = 0
+    """0: there is none."""
     wake: int
     """The end of a pipe, readable when a block of the ring may be ready; reading does not block."""
     endpoint: str
@@ -175,6 +182,7 @@ class Loop:
             self._tick(now_ns)
         elif now_ns - self._ticked_ns >= _BUSY_TICK_NS + _LONGEST_IN_RING_NS:
             self._tick(now_ns - _LONGEST_IN_RING_NS)
+        self._pipeline.save()
         ready = self._pipeline.block_ready(now_ns)
         if ready or not taken:  # not for each block of the ring: capture reads them once a second
             self._store_counters()
@@ -284,6 +292,8 @@ class Worker:
         self._orphaned = _Flag()
         self._sender = _ZmqSender(setup.endpoint, listening)
         pipeline = Pipeline(setup.worker, setup.incarnation, setup.settings)
+        self._pipeline = pipeline
+        self._area = _area(setup)
         self._loop = Loop(_ring(setup), pipeline, self._sender, memoryview(setup.page))
         self._wake = select.poll()
         for fd in (setup.wake, self._orphaned.fd):
@@ -292,6 +302,7 @@ class Worker:
     def run(self) -> int:
         """Work until capture says drain, or is gone; the exit code comes back."""
         loop = self._loop
+        self._take_over()
         collected = time.monotonic_ns()
         while True:
             loop.beat(now := time.monotonic_ns())
@@ -311,6 +322,28 @@ class Worker:
             for fd, _ in self._wake.poll(loop.wait_ms):
                 os.read(fd, _MOST_WAKE_UPS)
         return _end(loop, self._sender)
+
+    def _take_over(self) -> None:
+        if self._area is None:
+            return
+        checkpoint = Checkpoint(self._area)
+        self._pipeline.take_over(checkpoint)
+        if checkpoint.damage:
+            _log.error(
+                "what the worker before knew of open connections is damaged (%s): their users, databases and prepared"
+                " statements are unknown until they are heard again",
+                checkpoint.damage,
+            )
+        elif checkpoint.known:
+            _log.info("goes on with what the worker before knew of %d connections", checkpoint.known)
+
+
+def _area(setup: Setup) -> Area | None:
+    """The memory for what is known of connections."""
+    if not setup.checkpoint_bytes:
+        return None
+    memory = (ctypes.c_char * setup.checkpoint_bytes).from_address(setup.checkpoint_address)
+    return Area(memoryview(memory).cast("B"))
 
 
 def _ring(setup: Setup) -> Ring | FrameRing:

@@ -14,15 +14,21 @@ import mmap
 import sys
 import time
 from pathlib import Path
+from typing import Final
 
 from bench.micro import ring_image
+from collector.config import Config
 from workers.allocator import keep_freed_memory
+from workers.area import Area
+from workers.checkpoint import Checkpoint
 from workers.counters import NAMES
 from workers.page import FIRST_COUNTER_WORD
 from workers.pipeline import Pipeline
 from workers.process import Block, Loop
 from workers.ring import Ring
 from workers.settings import RESPONSES, Settings
+
+_CHECKPOINT_BYTES: Final = Config().capture.checkpoint_mib << 20
 
 
 class _Bin:
@@ -56,7 +62,9 @@ class Feed:
         out = _Bin()
         page = memoryview(bytearray(mmap.PAGESIZE))
         ring = Ring(ctypes.addressof(self._pinned), ring_image.BLOCK_BYTES, len(self._ends_ns))
-        loop = Loop(ring, Pipeline(0, 0, self._settings), out, page)
+        pipeline = Pipeline(0, 0, self._settings)
+        pipeline.take_over(Checkpoint(Area(memoryview(bytearray(_CHECKPOINT_BYTES)))))
+        loop = Loop(ring, pipeline, out, page)
         wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
         for number, end_ns in enumerate(self._ends_ns):  # block by block, as the kernel hands them over
             self._map[number * ring_image.BLOCK_BYTES + ring_image.STATUS_AT] = ring_image.TO_USER

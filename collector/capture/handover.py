@@ -22,6 +22,7 @@ _PROGRESS_BYTES: Final = 1 << 14
 _MATTERS: Final = (
     "capture.block_kib",
     "capture.block_timeout_ms",
+    "capture.checkpoint_mib",
     "capture.fanout",
     "capture.fragments",
     "capture.interfaces",

@@ -1,4 +1,4 @@
-"""Memory shared with forked workers, a packet socket's ring or our own, by its address: no object owns it.
+"""Memory shared with forked workers, a packet socket's ring or our own, by its address: no object closes it.
 
 A forked worker can thus keep a mapping, and drop the fd, with nothing closing anything behind its back. Not mmap.mmap:
 that keeps a duplicate of the fd for as long as the mapping lives.
@@ -7,6 +7,7 @@ that keeps a duplicate of the fd for as long as the mapping lives.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 from typing import Final
 
@@ -30,7 +31,7 @@ def shared(size: int, fd: int = -1) -> int:
     flags = _MAP_SHARED | (_MAP_ANONYMOUS if fd < 0 else 0)
     address: int = _libc.mmap(None, size, _PROT_READ_WRITE, flags, fd, 0)
     if address == _MAP_FAILED:
-        raise _error("mmap of a packet ring")
+        raise _error("mmap of memory for a worker")
     inheritable(address, size, whether=False)
     return address
 
@@ -38,6 +39,33 @@ def shared(size: int, fd: int = -1) -> int:
 def inheritable(address: int, size: int, *, whether: bool) -> None:
     """Let the next fork have the memory, or not."""
     _check("madvise", _libc.madvise(address, size, _MADV_DOFORK if whether else _MADV_DONTFORK))
+
+
+class Area:
+    """Memory of one worker after the other, all zero at first; by its fd, another capture process can have it too."""
+
+    def __init__(self, size: int, name: str, fd: int = -1) -> None:
+        """*size* 0: there is none. *fd*: of memory that another capture process left. Raises OSError."""
+        self.size = size
+        self.fd = fd
+        self.address = 0
+        if fd >= 0:
+            self.size = os.fstat(fd).st_size
+            self.address = shared(self.size, fd)
+        elif size:
+            self.fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            os.ftruncate(self.fd, size)
+            fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+            self.address = shared(size, self.fd)
+
+    def clear(self) -> None:
+        """Make it all zero."""
+        ctypes.memset(self.address, 0, self.size)
+
+    def inheritable(self, whether: bool) -> None:
+        """Let the next fork have the memory, or not."""
+        if self.size:
+            inheritable(self.address, self.size, whether=whether)
 
 
 def release(address: int, size: int) -> None:

@@ -16,6 +16,7 @@ from collector.capture.handover import UnfitError
 from collector.capture.interfaces import Interface, InterfaceError, Interfaces
 from collector.capture.keeping import Left
 from collector.capture.listeners import Listeners
+from collector.capture.mapping import Area
 from collector.capture.namespaces import OWN, Namespace, NamespaceError, entered
 from collector.capture.servers import ServerError
 from collector.capture.site import Site, find_ports
@@ -88,7 +89,13 @@ def _site(config: Config, place: str, first_worker: int, teller: Teller, start: 
         if start.left is None:
             bound, group = _until_there(lambda: _group(config, known), what, teller, start)
             slots = [
-                Slot(number, one, places.worker_folder(config.paths.run, number), start.generation << 16)
+                Slot(
+                    number,
+                    one,
+                    places.worker_folder(config.paths.run, number),
+                    start.generation << 16,
+                    _checkpoint(config, number),
+                )
                 for number, one in enumerate(group.members, first_worker)
             ]
         else:
@@ -120,10 +127,16 @@ def _gone_on_with(
     for number in (ring.worker for ring in said.rings):
         ring = left.rings[number]
         folder = places.worker_folder(config.paths.run, number)
-        slot = Slot(number, ring.socket, folder, ring.progress.incarnation, ring.fds["page"])
+        checkpoint = _checkpoint(config, number, ring.fds.get("checkpoint", -1))
+        slot = Slot(number, ring.socket, folder, ring.progress.incarnation, checkpoint, page_fd=ring.fds["page"])
         slot.go_on(ring.progress)
         slots.append(slot)
     return Group([slot.socket for slot in slots], said.notes), slots
+
+
+def _checkpoint(config: Config, worker: int, fd: int = -1) -> Area:
+    """Memory for what that worker knows of connections: that of *fd*, if there is one."""
+    return Area(config.capture.checkpoint_mib << 20, f"querytap-checkpoint-{worker}", fd)
 
 
 def _until_there(get: Callable[[], _Found], what: str, teller: Teller, start: _Start) -> _Found:

@@ -197,12 +197,18 @@ class Capture:
         self._send(slot, ended=True)
         if self._stop.draining:
             return
-        found = worker_restart(slot.restarts, now - slot.started, self._config.capture.block_timeout_ms / 1000)
-        manner = child.manner(os.waitstatus_to_exitcode(status))
+        code = os.waitstatus_to_exitcode(status)
+        found = worker_restart(
+            slot.restarts,
+            now - slot.started,
+            self._config.capture.block_timeout_ms / 1000,
+            killed=code == -signal.SIGKILL,
+        )
+        manner = child.manner(code)
         _log.error("worker %d %s, the next one starts in %.2f s", slot.number, manner, found.delay_s)
         if self._place.first and not self._ready and slot.restarts.quick >= _MOST_FAILED_STARTS:
             raise StartError(f"worker {slot.number} ended {slot.restarts.quick} times at its start, see above")
-        slot.next_incarnation()
+        slot.next_incarnation(afresh=found.afresh)
         slot.due = now + found.delay_s
         slot.soonest = now + found.soonest_s
 

@@ -8,6 +8,8 @@ QUICK_S: Final = 10.0
 """A process that lived shorter has failed quickly."""
 FIRST_DELAY_S: Final = 0.25
 LONGEST_DELAY_S: Final = 30.0
+_AFRESH: Final = 3
+"""Quick failures in a row."""
 
 
 class Restarts:
@@ -41,12 +43,15 @@ class WorkerRestart(NamedTuple):
     delay_s: float
     soonest_s: float
     """When there is a hurry: before this the ring's next block cannot be told."""
+    afresh: bool
+    """Without what the one before knew of connections: that may be what workers fail at."""
 
 
-def worker_restart(restarts: Restarts, lived_s: float, block_timeout_s: float) -> WorkerRestart:
-    """Count the end of a worker that lived so long, and say when the next one starts.
+def worker_restart(restarts: Restarts, lived_s: float, block_timeout_s: float, *, killed: bool) -> WorkerRestart:
+    """Count the end of a worker that lived so long, and say when the next one starts; *killed*: it was no fault of its.
 
     A ring that was full is opened again by the kernel's timer, which runs once a block timeout.
     """
     soonest_s = 1.2 * block_timeout_s
-    return WorkerRestart(max(restarts.delay_after(lived_s), soonest_s), soonest_s)
+    delay_s = max(restarts.delay_after(lived_s), soonest_s)
+    return WorkerRestart(delay_s, soonest_s, afresh=restarts.quick >= _AFRESH and not killed)

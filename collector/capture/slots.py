@@ -18,6 +18,7 @@ from typing import Final, NoReturn
 from collector import log, privileges
 from collector.capture.gathering import Gathering
 from collector.capture.handover import Progress
+from collector.capture.mapping import Area
 from collector.capture.restarts import Restarts
 from collector.capture.sandbox import Sandbox
 from collector.capture.sockets import PacketSocket
@@ -43,37 +44,46 @@ _log = logging.getLogger(__name__)
 
 
 class Slot:
-    """Ring, shared page and eventfd of one worker, and the process that has them now.
-
-    *page_fd* is the page's memory, where an earlier capture process left it.
-    """
+    """Ring, shared memory and pipe of one worker, and the process that has them now."""
 
     shared_fds: tuple[int, ...] = ()
     """Those that each process here is to hold besides its own."""
+    pid = 0
+    """0 while there is no process."""
+    started = 0.0
+    due: float | None = None
+    """When the next process is to start, None when one runs or none is wanted."""
+    soonest = 0.0
+    """Before which the next process must not start, whatever the hurry."""
+    look_at: float | None = None
+    """When packets that have gathered in the kernel are to be looked at."""
+    taken = 0
+    """Packets that the process of this incarnation took from the ring; known when it has ended."""
+    taken_before = 0
+    """Packets that the processes before it took."""
 
     def __init__(
-        self, number: int, packet_socket: PacketSocket, folder: Path, first_incarnation: int, page_fd: int = -1
+        self,
+        number: int,
+        packet_socket: PacketSocket,
+        folder: Path,
+        first_incarnation: int,
+        checkpoint: Area,
+        *,
+        page_fd: int = -1,
     ) -> None:
+        """*checkpoint*: where a process leaves what it knows of connections to the one after it.
+
+        *page_fd* is the page's memory, where an earlier capture process left it.
+        """
         self.number = number
+        self.checkpoint = checkpoint
         self.socket = packet_socket
         self.totals = KernelTotals()
         self.restarts = Restarts(_LONGEST_DELAY_S)
         self.incarnation = first_incarnation
-        self.pid = 0
-        """0 while there is no process."""
-        self.started = 0.0
-        self.due: float | None = None
-        """When the next process is to start, None when one runs or none is wanted."""
-        self.soonest = 0.0
-        """Before which the next process must not start, whatever the hurry."""
         self._gathering = Gathering(packet_socket.room) if packet_socket.room else None
         self._seen = 0
-        self.look_at: float | None = None
-        """When packets that have gathered in the kernel are to be looked at."""
-        self.taken = 0
-        """Packets that the process of this incarnation took from the ring; known when it has ended."""
-        self.taken_before = 0
-        """Packets that the processes before it took."""
         self.endpoint = folder / BLOCKS_SOCKET
         self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._page_fd = page_fd if page_fd >= 0 else _memory(f"querytap-page-{number}")
@@ -120,7 +130,8 @@ class Slot:
     @property
     def lasting(self) -> Mapping[str, int]:
         """The descriptors of what another capture process needs to go on with this ring, by what they are."""
-        return {"socket": self.socket.fd, "page": self._page_fd}
+        checkpoint = {"checkpoint": self.checkpoint.fd} if self.checkpoint.size else {}
+        return {"socket": self.socket.fd, "page": self._page_fd, **checkpoint}
 
     @property
     def totals_taken(self) -> KernelTotals:
@@ -211,8 +222,13 @@ class Slot:
         """Whether what is captured from now on is read by those ports."""
         return self.pid == 0 or self._words[page.PORTS_KNOWN_WORD] == self._ports_version
 
-    def next_incarnation(self) -> None:
-        """Prepare for the process after one that has ended, which could write what it liked to the page."""
+    def next_incarnation(self, *, afresh: bool = False) -> None:
+        """Prepare for the process after one that has ended, which could write what it liked to the page.
+
+        *afresh*: it is not to know of connections what those before it did.
+        """
+        if afresh:
+            self.checkpoint.clear()
         self.incarnation += 1
         self.taken_before += self.taken
         self.taken = 0
@@ -236,6 +252,8 @@ class Slot:
             block_count=self.socket.block_count,
             frame_bytes=self.socket.frame_bytes,
             page=self._page,
+            checkpoint_address=self.checkpoint.address,
+            checkpoint_bytes=self.checkpoint.size,
             wake=self._wake,
             endpoint=str(self.endpoint),
             settings=settings,
@@ -246,11 +264,13 @@ class Slot:
         self._log, log_end = os.pipe()
         os.set_blocking(self._log, False)
         self.socket.inheritable(True)
+        self.checkpoint.inheritable(True)
         self.pid = os.fork()
         if self.pid == 0:
             _be_worker(setup, user, sandbox, self.shared_fds, folder=self._folder, log_end=log_end, parent=parent)
         os.close(log_end)
         self.socket.inheritable(False)
+        self.checkpoint.inheritable(False)
         self.started = now
         self.due = None
 

@@ -136,6 +136,16 @@ class CaptureOptions:
         applies="restart",
         check=between(1, 4096),
     )
+    checkpoint_mib: int = option(
+        8,
+        "Memory of each worker in which it leaves to the next one what it knows of open connections: user, database, "
+        "prepared statements. What finds no room is unknown after a worker was killed, and counted in the ledger as "
+        "checkpoint_dropped; 8 MiB do for some 4,000 connections that have the same five statements prepared. Memory "
+        "is taken as it is written to. 0: nothing is left.",
+        unit="MiB",
+        check=between(0, 1024),
+        applies="restart",
+    )
     block_kib: int = option(
         1024,
         "Size of a block of the ring. Of a packet that is longer the rest is cut and counted as frames_snapped; the "

@@ -10,7 +10,7 @@ import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import msgpack
 
@@ -20,12 +20,14 @@ if ROOT not in sys.path:
 
 from tests.support import builds  # noqa: E402
 from tests.support.play import run  # noqa: E402
+from workers.area import Area  # noqa: E402
+from workers.checkpoint import Checkpoint  # noqa: E402
 from workers.mysql import attributes, commands, prepared  # noqa: E402
 from workers.mysql.errors import StreamViolation  # noqa: E402
 from workers.mysql.events import Exchange  # noqa: E402
 from workers.mysql.framing import Allowance, Framing  # noqa: E402
 from workers.pipeline import Pipeline  # noqa: E402
-from workers.settings import Settings  # noqa: E402
+from workers.settings import Responses, Settings  # noqa: E402
 
 SIZE = struct.Struct("<I")
 
@@ -53,6 +55,25 @@ def pipeline(packets: list[Any], settings: dict[str, Any], tick_every: int) -> l
             blocks.append(worker.take_block(time_ns))
     blocks.append(worker.take_block(now_ns, final=True))
     return [blocks, counters, list(worker.counters().items())]
+
+
+def taken_over(packets: list[Any], ends: list[int], responses: str, room: int) -> list[Any]:
+    """What pipelines make of the packets, and leave: each is given up at one of *ends*, where the next takes over."""
+    memory = bytearray(room)
+    found: list[Any] = []
+    begin = 0
+    for end in (*sorted(ends), len(packets)):
+        worker = Pipeline(1, 2, Settings(ports=(3306,), responses=cast("Responses", responses)))
+        worker.take_over(Checkpoint(Area(memoryview(memory))))
+        now_ns = 0
+        for number, (data, now_ns, wire_length) in enumerate(packets[begin:end]):
+            worker.packet(data, 0, len(data), now_ns, wire_length)
+            if number % 7 == 0:
+                worker.save()
+        worker.save()
+        found += [worker.take_block(now_ns, final=True), list(worker.counters().items()), bytes(memory)]
+        begin = end
+    return found
 
 
 def leaves(data: bytes, count: int) -> list[Any]:
@@ -102,7 +123,9 @@ def _attributes(take: Callable[[Exchange], int]) -> list[Any]:
     return [take(exchange), exchange.query_attributes]
 
 
-PLAYS: dict[str, Callable[..., object]] = {"conversation": conversation, "pipeline": pipeline, "leaves": leaves}
+PLAYS: dict[str, Callable[..., object]] = {
+    "conversation": conversation, "pipeline": pipeline, "leaves": leaves, "taken_over": taken_over,
+}  # fmt: skip
 
 
 def serve(asked: BinaryIO, answered: BinaryIO) -> None:

@@ -103,6 +103,18 @@ def test_hostile_packets_lead_to_the_same_blocks_and_counters(
     both.same("pipeline", timed, options, 20)
 
 
+@SLOW
+@given(
+    turns=conversations(), ends=st.lists(st.integers(0, 60), max_size=2), responses=st.sampled_from(["first", "all"])
+)
+def test_pipelines_that_take_over_make_the_same_of_what_was_left(
+    both: Both, turns: list[Turn], ends: list[int], responses: str
+) -> None:
+    timed = [(packet, START_NS + place * 1000, len(packet)) for place, packet in enumerate(packets(turns))]
+    found = both.same("taken_over", timed, [min(end, len(timed)) for end in ends], responses, 1 << 16)
+    assert isinstance(found, list)
+
+
 @settings(SLOW, max_examples=200)
 @given(
     data=st.one_of(

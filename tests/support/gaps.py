@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.support import numbered
 from tests.support.collector import Archive
@@ -127,6 +127,22 @@ def _runs(found: Sequence[Found], sent: int, last: Mapping[int, int]) -> Iterato
         unnamed = end - begin - 1
         absent = ends[end].number - ends[begin].number - 1 - unnamed
         yield _Run(ends[begin].number, absent, {one.process for one in ends[begin : end + 1]})
+
+
+def forgotten(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Records that lack what other records of the archive say: who logged in, or what was prepared under that id."""
+    users = {one["client"] for one in records if one["command"] == "connect" and one["status"] == "ok"}
+    prepared = {
+        (one["client"], one["statement_id"])
+        for one in records
+        if one["command"] == "stmt_prepare" and one["status"] == "ok"
+    }
+    return [
+        one
+        for one in records
+        if (one["client"] in users and "user" not in one)
+        or (one["command"] == "stmt_execute" and (one["client"], one["statement_id"]) in prepared and "sql" not in one)
+    ]
 
 
 def summary(account: Account) -> str:

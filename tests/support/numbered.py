@@ -23,7 +23,7 @@ from tests.support.statements import save
 _NUMBERED: Final = re.compile(rb"SELECT '(\w+)', (\d+)(?: /\* x+ \*/)?")
 _LONG_EACH: Final = 50
 _LONG_BYTES: Final = 30_000
-_PREPARED_EACH: Final = 100
+PREPARED_EACH: Final = 100
 _MOST_ROUNDS: Final = 250
 """A second, with a statement of each connection."""
 
@@ -53,19 +53,24 @@ def executed(name: str, number: int) -> bytes:
     return prepared(name).replace(b"?", b"%d" % number)
 
 
-def command(host: str, port: int, name: str, connections: int, output: Path) -> list[str]:
-    """The command line that sends, on connections called *name*0, *name*1 and so on."""
+def command(
+    host: str, port: int, name: str, connections: int, output: Path, *, prepared_each: int = PREPARED_EACH
+) -> list[str]:
+    """The command line that sends, on connections called *name*0, *name*1 and so on.
+
+    What the last one executes it prepares anew before each *prepared_each* statements.
+    """
     return processes.module(
         "tests.support.numbered", "--host", host, "--port", str(port), "--name", name,
-        "--connections", str(connections), "--output", str(output),
+        "--connections", str(connections), "--output", str(output), "--prepared-each", str(prepared_each),
     )  # fmt: skip
 
 
-def _executions(client: Client, name: str) -> Callable[[int], None]:
+def _executions(client: Client, name: str, prepared_each: int) -> Callable[[int], None]:
     known = [client.prepare(prepared(name))]
 
     def send(number: int) -> None:
-        if number % _PREPARED_EACH == _PREPARED_EACH - 1:
+        if number % prepared_each == prepared_each - 1:
             client.close_prepared(known.pop())
             known.append(client.prepare(prepared(name)))
         client.execute(known[0], (number,))
@@ -81,6 +86,7 @@ def main() -> None:
     parser.add_argument("--name", required=True)
     parser.add_argument("--connections", type=int, required=True)
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--prepared-each", type=int, required=True)
     arguments = parser.parse_args()
     told: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: told.append(number))
@@ -91,7 +97,7 @@ def main() -> None:
         for number in range(arguments.connections)
     }
     last = list(clients)[-1]
-    execute = _executions(clients[last], last)
+    execute = _executions(clients[last], last, arguments.prepared_each)
     number = 0
     begin = time.monotonic()
     while not told:

@@ -9,6 +9,7 @@ import msgpack
 from tests.support import mysql_packets as mysql
 from tests.support.packets import Connection
 from workers import records
+from workers.checkpoint import Checkpoint
 from workers.pipeline import Pipeline
 from workers.settings import Settings
 
@@ -21,8 +22,11 @@ SECOND_NS = 1_000_000_000
 class Capture:
     """A pipeline, the time at which it is, and what came out of it. Each packet must be counted once."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, checkpoint: Checkpoint | None = None) -> None:
+        """*checkpoint*: of what another pipeline knew."""
         self.pipeline = Pipeline(1, 2, settings)
+        if checkpoint is not None:
+            self.pipeline.take_over(checkpoint)
         self.now_ns = START_NS
         self.blocks: list[tuple[bytes, bytes]] = []
         self.packets = 0

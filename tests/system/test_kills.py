@@ -40,7 +40,8 @@ def test_of_twenty_kills_at_load_each_loses_no_more_than_the_ledger_counts(repor
         kill_at_load(collector, namespace, server, folder, lists)
         assert collector.stop() == 0, collector.complaint()
         server.stop()
-        status, account, total = collector.status(), gaps.recorded(collector), len(collector.records())
+        status, account, records = collector.status(), gaps.recorded(collector), collector.records()
+        total = len(records)
         own: list[Statement] = [statement for one in lists for statement in statements.load(one)]
         log = recording.logged(server, own)
     assert not statements.differences("the log", Counter(log), "the senders' lists", Counter(own))
@@ -51,6 +52,10 @@ def test_of_twenty_kills_at_load_each_loses_no_more_than_the_ledger_counts(repor
     report(f"{KILLS} kills: {missing.statements} of {len(own)} statements missing; {gaps.summary(account)}")
     assert account.invented == []
     assert missing.problems == [], ledger
+    assert gaps.forgotten(records) == []
+    restored = [one for one in records if "restored" in one["flags"]]
+    report(f"{len(restored)} of {total} records are of connections that the next worker knew from the one before")
+    assert restored
     assert status["balanced"], ledger
     for worker in ledger.values():
         packets, sums = worker["packets"], worker["statements"]

@@ -4,6 +4,7 @@ It is told by what is said in the conversation, and, where that was not heard, b
 """
 
 import struct
+from collections.abc import Iterable
 from typing import Final
 
 import cython
@@ -14,6 +15,8 @@ from workers.mysql.compression import CompressedFraming, inflate, is_frame
 from workers.mysql.conversation import MySQLConversation
 from workers.mysql.events import Outbox, Session
 from workers.mysql.rules import COMPRESSED, DESYNC, ENCRYPTED, UNMATCHED, USED, Rules
+from workers.mysql.snapshot import CLASSIC, SessionState, StatementState
+from workers.mysql.unsaved import Unsaved
 
 if not cython.compiled:
     from workers.wire import u24
@@ -63,6 +66,7 @@ class Connection:
     def __init__(self, outbox: Outbox, rules: Rules, ends: bytes, from_start: bool) -> None:
         """As MySQLConversation."""
         self.conversation = MySQLConversation(outbox, rules, ends, from_start)
+        self.conversation.unsaved.open(self)
         self.concealed_bytes = 0
         self._rules = rules
         self._carrier = _PREFIX if from_start else _CLEAR
@@ -115,6 +119,7 @@ class Connection:
         """From here on the bytes are carried otherwise: the conversation said so, or they do."""
         session = self.conversation.session
         session.packed = None
+        self.conversation.unsaved.changed()
         self.conversation.turns_to = 0
         if carrier == _ENCRYPTED:
             session.encrypted = True
@@ -229,6 +234,7 @@ class Connection:
                 session = self.conversation.session
                 session.ends = _ENDS.pack(*header.client, *_ENDS.unpack(session.ends)[3:])
                 session.packed = None
+                self.conversation.unsaved.changed()
         if length == len(whole):
             return _USED
         return self.client(whole, length, len(whole), time_ns, acknowledgment)
@@ -355,6 +361,57 @@ class Connection:
         if self._server_frames is not None:
             self._server_frames.reset()
         return self.conversation.close()
+
+    # --- what another worker takes over
+
+    @property
+    def unsaved(self) -> Unsaved:
+        """What of it has changed."""
+        return self.conversation.unsaved
+
+    def statement_ids(self) -> list[int]:
+        """Of the prepared statements."""
+        return self.conversation.statements.ids()
+
+    def statement(self, statement_id: int) -> StatementState | None:
+        """One of them; None where it is none. It is taken to be written down."""
+        return self.conversation.statements.state(statement_id)
+
+    def state(self) -> SessionState:
+        """What is known of the session."""
+        known: MySQLConversation = self.conversation
+        session = known.session
+        return SessionState(
+            protocol=CLASSIC,
+            ends=session.ends,
+            connection_id=session.connection_id,
+            server_version=session.server_version,
+            user=session.user,
+            attributes=session.attributes,
+            login_charset=session.charset,
+            charset=known.waiting.charset,
+            database=known.waiting.database,
+            client_capabilities=known.capabilities.client,
+            server_capabilities=known.capabilities.server,
+            encrypted=session.encrypted,
+            compressed=session.compressed,
+        )
+
+    def restore(self, state: SessionState, statements: Iterable[StatementState]) -> None:
+        """Go on with what another worker knew of this connection, which has just been made and was joined late."""
+        known: MySQLConversation = self.conversation
+        state.fill(known.session)
+        known.waiting.charset = state.charset
+        known.waiting.database = state.database
+        known.capabilities.client = state.client_capabilities
+        known.capabilities.server = state.server_capabilities
+        for one in statements:
+            known.statements.restore(one)
+        if state.encrypted:
+            self._carrier = _TLS
+        elif state.compressed:
+            self._carrier = _FRAMES
+            self._frames = CompressedFraming(self._rules.allowance)
 
 
 @cython.cfunc

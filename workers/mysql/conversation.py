@@ -12,15 +12,17 @@ import cython
 from workers.mysql import constants, events, handshake
 from workers.mysql.answers import read_answer
 from workers.mysql.attributes import text_begins
+from workers.mysql.capabilities import Capabilities
 from workers.mysql.clone import Clone
 from workers.mysql.commands import charset_chosen, database_chosen, database_named, is_boundary
 from workers.mysql.errors import StreamViolation
-from workers.mysql.events import Exchange, Outbox, Session, new_exchange
+from workers.mysql.events import Exchange, Outbox, Session, new_exchange, new_session
 from workers.mysql.framing import Framing
 from workers.mysql.phases import ANSWERED, KNOWN, RECORDED, TEXT, TRAITS
 from workers.mysql.replies import Replies
 from workers.mysql.rules import COMPRESSED, DESYNC, ENCRYPTED, UNMATCHED, USED, Rules
 from workers.mysql.statements import Statements
+from workers.mysql.unsaved import Unsaved
 from workers.mysql.waiting import Waiting
 
 if not cython.compiled:
@@ -48,6 +50,7 @@ _RECORDED = cython.declare(cython.uint, RECORDED)
 _STATUS_OK = cython.declare(cython.uint, events.OK)
 _FLAG_TRUNCATED = cython.declare(cython.uint, events.TRUNCATED)
 _FLAG_AFTER_GAP = cython.declare(cython.uint, events.AFTER_GAP)
+_FLAG_RESTORED = cython.declare(cython.uint, events.RESTORED)
 _FLAG_JOINED_LATE = cython.declare(cython.uint, events.JOINED_LATE)
 _CONNECT = cython.declare(cython.uint, constants.CONNECT)
 _COM_QUERY = cython.declare(cython.uint, constants.COM_QUERY)
@@ -66,7 +69,6 @@ _LONGEST_LOGIN = cython.declare(cython.uint, 0xFFFF)
 """Of a packet before the first command: connection attributes come to 64 KiB at most."""
 _LOAD_WITHIN = cython.declare(cython.Py_ssize_t, 1024)
 """Bytes of a statement within which LOAD DATA would stand."""
-_QUERY_ATTRIBUTES = cython.declare(cython.ulonglong, constants.CLIENT_QUERY_ATTRIBUTES)
 _COMPRESSION = cython.declare(cython.ulonglong, constants.CLIENT_COMPRESS | constants.CLIENT_ZSTD_COMPRESSION_ALGORITHM)
 _OVERHEAD: Final = 16384
 """Of a payload that is kept beside its text: more than any command has before it."""
@@ -84,6 +86,7 @@ class MySQLConversation:
     bytes of those that client() was given last among it.
     ``may_compress``: it will be COMPRESSED if the server, whose answer has not been seen, takes the login.
     ``frame_sequence``: the sequence id of the compressed frame that the client's bytes come in, -1 in the clear.
+    ``capabilities``, ``waiting``, ``statements``: what is known beside the session; ``unsaved``: what of it is new.
     """
 
     session: Session
@@ -92,25 +95,23 @@ class MySQLConversation:
     turns_to: cython.int
     rest: cython.Py_ssize_t
     frame_sequence: cython.int
+    capabilities: Capabilities
+    waiting: Waiting
+    statements: Statements
+    unsaved: Unsaved
     _rules: Rules
     _outbox: Outbox
     _framing: Framing
     _phase: cython.int
-    _capabilities: cython.ulonglong
-    _server_capabilities: cython.ulonglong
-    _waiting: Waiting
     _replies: Replies
     _server_framing: Framing | None
     _answer_sequence: cython.uint
-    _statements: Statements
     _after_gap: cython.bint
     _clone: Clone
 
     def __init__(self, outbox: Outbox, rules: Rules, ends: bytes, from_start: bool) -> None:
         """*from_start*: its SYN was seen, so the first thing said is the greeting. *ends* goes into the session."""
-        self.session = Session()
-        self.session.ends = ends
-        self.session.from_start = from_start
+        self.session = new_session(ends, from_start)
         self._rules = rules
         self._outbox = outbox
         self._framing = Framing(rules.keep_bytes + _OVERHEAD, rules.allowance)
@@ -119,12 +120,13 @@ class MySQLConversation:
         self.may_compress = self._after_gap = False
         self.turns_to = self.rest = 0
         self.frame_sequence = -1
-        self._capabilities = self._server_capabilities = 0
+        self.capabilities = Capabilities()
         self._server_framing = None
         self._answer_sequence = 1
-        self._statements = Statements(outbox, rules.allowance, rules.keep_bytes)
-        self._waiting = Waiting(outbox, rules.allowance, self._statements)
-        self._replies = Replies(outbox, self._waiting, rules.allowance, rules.timed)
+        self.unsaved = Unsaved(outbox, ends)
+        self.statements = Statements(outbox, rules.allowance, rules.keep_bytes, self.unsaved)
+        self.waiting = Waiting(outbox, rules.allowance, self.statements, self.unsaved)
+        self._replies = Replies(outbox, self.waiting, rules.allowance, rules.timed)
         self._clone = Clone()
 
     # --- the client's direction
@@ -188,7 +190,7 @@ class MySQLConversation:
         if self._phase != _COMMAND and data[at + 3] != 0:
             return u24(data, at, end) <= _LONGEST_LOGIN
         if self._in_file(data[at + 3]):
-            return self._waiting.file_follows()
+            return self.waiting.file_follows()
         return _TRAITS[data[at + 4]] & _KNOWN != 0 and u24(data, at, end) != 0
 
     @cython.ccall
@@ -201,8 +203,8 @@ class MySQLConversation:
         """What comes next can't be told from what came before."""
         self._outbox.desyncs += self.synced
         self.synced = False
-        self._statements.lose_ids()
-        self._waiting.last_query = None
+        self.statements.lose_ids()
+        self.waiting.last_query = None
         self._framing.reset()
         return 0
 
@@ -228,13 +230,13 @@ class MySQLConversation:
     @cython.cfunc
     def _file_part(self) -> cython.int:
         """A packet of LOAD DATA LOCAL: the file's bytes, an empty packet at the end (page_protocol_com_query)."""
-        if not self._waiting.file_follows():
+        if not self.waiting.file_follows():
             raise StreamViolation("a command does not begin with sequence id 0")
         self._answer_sequence = self._following()
-        self._waiting.behind_file(self._answer_sequence)
+        self.waiting.behind_file(self._answer_sequence)
         if self._framing.length == 0:
-            self._waiting.last_query = None
-            self._waiting.wants_file = False
+            self.waiting.last_query = None
+            self.waiting.wants_file = False
         return 0
 
     @cython.cfunc
@@ -254,7 +256,7 @@ class MySQLConversation:
         """Whether a packet of that sequence id is no command: these have 0, and a file comes to it behind 255."""
         if sequence != 0:
             return True
-        return self._answer_sequence == 0 and (self._waiting.wants_file or self._waiting.last_query is not None)
+        return self._answer_sequence == 0 and (self.waiting.wants_file or self.waiting.last_query is not None)
 
     # --- the login
 
@@ -271,40 +273,29 @@ class MySQLConversation:
             return 0
         self._phase = _LOGIN
         login = handshake.login(data, framing.begin, framing.finish)
+        if self.session.restored and self.session.user is not None:  # that of a connection which ended unseen
+            self.session = new_session(self.session.ends, False)
+            self.capabilities.server = 0
+            self.statements.forget()
         exchange: Exchange = new_exchange(_CONNECT, self.session, time_ns)
         self._log_in(exchange, login, acknowledgment)
         if self.session.from_start and self.session.server_version is None:
-            self._statements.infer_ids()
+            self.statements.infer_ids()
         return 0
 
     @cython.cfunc
     def _log_in(self, exchange: Exchange, login: handshake.Login, acknowledgment: cython.uint) -> cython.int:
         """Note who logs in, for the login as for COM_CHANGE_USER; the answer is waited for in any mode."""
+        self.unsaved.changed()
         exchange.session.logs_in(login.user, login.attributes, login.charset)
-        self._capabilities = login.capabilities
-        self.may_compress = exchange.command == _CONNECT and self._negotiated() & _COMPRESSION != 0
-        exchange.database = self._waiting.database = login.database
+        self.capabilities.client = login.capabilities
+        self.may_compress = exchange.command == _CONNECT and self.capabilities.negotiated() & _COMPRESSION != 0
+        exchange.database = self.waiting.database = login.database
         exchange.bytes_in = self._framing.length + 4
-        exchange.charset = self._waiting.charset = exchange.session.charset
+        exchange.charset = self.waiting.charset = exchange.session.charset
         self._begin(exchange, acknowledgment)
-        self._waiting.add(exchange)
+        self.waiting.add(exchange)
         return 0
-
-    @cython.cfunc
-    @cython.exceptval(-1)
-    def _negotiated(self) -> cython.ulonglong:
-        """The capabilities that hold: both sides', or the client's alone where the greeting was not seen."""
-        if self._server_capabilities:
-            return self._capabilities & self._server_capabilities
-        return self._capabilities
-
-    @cython.cfunc
-    @cython.exceptval(-1)
-    def _attributes(self) -> cython.int:
-        """Whether commands may bring query attributes; -1 where the server was not heard: clients say so to any."""
-        if self._capabilities == 0 or (self._server_capabilities == 0 and self._capabilities & _QUERY_ATTRIBUTES):
-            return -1
-        return self._negotiated() & _QUERY_ATTRIBUTES != 0
 
     # --- commands
 
@@ -319,44 +310,44 @@ class MySQLConversation:
         if traits & _KNOWN == 0:
             raise StreamViolation("no such command")
         self._replies.settle(acknowledgment)
-        self._waiting.last_query = None
-        self._waiting.wants_file = False
+        self.waiting.last_query = None
+        self.waiting.wants_file = False
         if self._answer_sequence == 0:
             self._answer_sequence = 1
         if traits & _RECORDED == 0:
-            self._statements.long_data(framing.data, framing.begin + 1, framing.finish)
+            self.statements.long_data(framing.data, framing.begin + 1, framing.finish)
             return 0
         exchange: Exchange = self._exchange_of(number, time_ns)
         if traits & _TEXT:
             self._take_text(exchange, number)
         elif number == _COM_STMT_EXECUTE or number == _COM_STMT_BULK_EXECUTE:
-            self._statements.execute(
+            self.statements.execute(
                 exchange, framing.data, framing.begin + 1, framing.finish, framing.cut, self._rules.answers,
-                self._attributes(),
+                self.capabilities.attributes(),
             )  # fmt: skip
         elif number == _COM_STMT_CLOSE or number == _COM_STMT_RESET or number == _COM_STMT_FETCH:
-            self._statements.command(exchange, framing.data, framing.begin + 1, framing.finish)
+            self.statements.command(exchange, framing.data, framing.begin + 1, framing.finish)
         elif number == _COM_CHANGE_USER:
             self._change_user(exchange, acknowledgment)
             return 0
         elif number == _COM_RESET_CONNECTION:
-            self._statements.forget()
+            self.statements.forget()
         elif number == _COM_CLONE:
             self._clone.begin(exchange)
         self._begin(exchange, acknowledgment)
         if traits & _ANSWERED and (self._rules.answers or number == _COM_STMT_PREPARE or number == _COM_CLONE):
             exchange.sequence = self._answer_sequence = self._following()
-            self._waiting.add(exchange)
+            self.waiting.add(exchange)
         else:
-            self._waiting.finish(exchange)
+            self.waiting.finish(exchange)
         return 0
 
     @cython.cfunc
     def _exchange_of(self, number: cython.uint, time_ns: cython.longlong) -> Exchange:
         exchange: Exchange = new_exchange(number, self.session, time_ns)
         exchange.bytes_in = self._framing.length + 4
-        exchange.database = self._waiting.database
-        exchange.charset = self._waiting.charset
+        exchange.database = self.waiting.database
+        exchange.charset = self.waiting.charset
         return exchange
 
     @cython.cfunc
@@ -367,6 +358,8 @@ class MySQLConversation:
         exchange.acknowledgment = acknowledgment
         if not self.session.from_start:
             exchange.flags |= _FLAG_JOINED_LATE
+            if self.session.restored:
+                exchange.flags |= _FLAG_RESTORED
         if self._framing.cut or exchange.flags & _FLAG_TRUNCATED:
             exchange.flags |= _FLAG_TRUNCATED
             self._outbox.truncated += 1
@@ -384,7 +377,7 @@ class MySQLConversation:
         start: cython.Py_ssize_t = framing.begin + 1
         stop: cython.Py_ssize_t = framing.finish
         if number == _COM_QUERY:
-            attributes: cython.int = self._attributes()
+            attributes: cython.int = self.capabilities.attributes()
             if attributes != 0:
                 start = text_begins(exchange, framing, attributes)
                 if start < 0:
@@ -403,12 +396,12 @@ class MySQLConversation:
         if number == _COM_QUERY:
             exchange.moves_to = database_chosen(text)
             exchange.sets_charset = charset_chosen(text)
-            self._statements.queried(text, exchange.text_length == cython.cast(cython.ulonglong, len(text)))
-            self._waiting.last_query = text if len(text) <= _LOAD_WITHIN else text[:_LOAD_WITHIN]
+            self.statements.queried(text, exchange.text_length == cython.cast(cython.ulonglong, len(text)))
+            self.waiting.last_query = text if len(text) <= _LOAD_WITHIN else text[:_LOAD_WITHIN]
         elif number == _COM_INIT_DB:
             exchange.moves_to = database_named(text)
         elif number == _COM_STMT_PREPARE:
-            self._statements.prepare(exchange)
+            self.statements.prepare(exchange)
         return 0
 
     @cython.cfunc
@@ -417,16 +410,16 @@ class MySQLConversation:
         """A payload is longer than what is kept of it: where it is a command with a text, all of this is hashed."""
         framing: Framing = self._framing
         if not self._in_file(framing.sequence):
-            framing.hash_from(text_begins(Exchange(), framing, self._attributes()))
+            framing.hash_from(text_begins(Exchange(), framing, self.capabilities.attributes()))
         return 0
 
     @cython.cfunc
     def _change_user(self, exchange: Exchange, acknowledgment: cython.uint) -> cython.int:
         framing: Framing = self._framing
-        login = handshake.change_user(framing.data, framing.begin + 1, framing.finish, self._capabilities)
+        login = handshake.change_user(framing.data, framing.begin + 1, framing.finish, self.capabilities.client)
         self.session = self.session.successor()
         exchange.session = self.session
-        self._statements.forget()
+        self.statements.forget()
         self._phase = _LOGIN
         self._replies.close()
         self._log_in(exchange, login, acknowledgment)
@@ -437,9 +430,10 @@ class MySQLConversation:
     @cython.ccall
     def close(self) -> cython.int:
         """The connection is over: whatever waits for an answer gets none."""
-        self._waiting.close()
+        self.unsaved.end()
+        self.waiting.close()
         self._replies.close()
-        self._statements.forget()
+        self.statements.forget()
         self._framing.reset()
         if self._server_framing is not None:
             self._server_framing.reset()
@@ -517,7 +511,7 @@ class MySQLConversation:
                 self._before_commands(framing.data, framing.begin, framing.finish, framing.sequence, time_ns)
                 framing.reset_payload()
                 if self._phase == _COMMAND:
-                    self._replies.learn(self._negotiated())
+                    self._replies.learn(self.capabilities.negotiated())
         return _USED
 
     @cython.ccall
@@ -566,11 +560,12 @@ class MySQLConversation:
             exchange: Exchange = new_exchange(_CONNECT, self.session, time_ns)
             read_answer(exchange, data, at, end)
             self._begin(exchange, 0)
-            self._waiting.finish(exchange)
+            self.waiting.finish(exchange)
             return 0
         greeting = handshake.greeting(data, at, end)
         self.session.greeted(greeting.version, greeting.connection_id)
-        self._server_capabilities = greeting.capabilities
+        self.unsaved.changed()
+        self.capabilities.server = greeting.capabilities
         return 0
 
     @cython.cfunc
@@ -578,7 +573,7 @@ class MySQLConversation:
         self, data: bytes, at: cython.Py_ssize_t, end: cython.Py_ssize_t, time_ns: cython.longlong
     ) -> cython.int:
         """OK or ERR ends the login; anything else is a step of the proof, which is nobody's business."""
-        exchange: Exchange | None = self._waiting.open
+        exchange: Exchange | None = self.waiting.open
         first: cython.uint = u8(data, at, end)
         if exchange is None:
             return 0
@@ -590,7 +585,7 @@ class MySQLConversation:
         read_answer(exchange, data, at, end)
         if self._rules.timed or self._server_framing is not None:
             exchange.duration_ns = passed
-        self._waiting.finish_oldest()
+        self.waiting.finish_oldest()
         if exchange.status == _STATUS_OK:
             self._phase = _COMMAND
             if self.may_compress:

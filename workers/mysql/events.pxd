@@ -8,6 +8,7 @@ cdef class Session:
     cdef public bint encrypted
     cdef public bint compressed
     cdef public bint from_start
+    cdef public bint restored
     cdef public bytes packed
     cdef public unsigned long long mark
     cdef public Py_ssize_t row
@@ -55,11 +56,13 @@ cdef class Exchange:
     cdef int _blank(self) noexcept
     cpdef long long own_bytes(self) except? -1
 
+cpdef Session new_session(bytes ends, bint from_start)
 cpdef Exchange new_exchange(unsigned int command, Session session, long long time_ns)
 
 cdef class Outbox:
     cdef public unsigned int clock
     cdef readonly list finished
+    cdef public list unsaved
     cdef public list lingering
     cdef public unsigned long long decoded
     cdef public unsigned long long truncated

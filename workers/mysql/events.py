@@ -43,7 +43,8 @@ class Session:
     """What is known of one connection from one login (or COM_CHANGE_USER) to the next. Bytes as they were sent.
 
     ``connection_id`` is 0 and the texts are None while unknown; ``attributes`` are the connection attributes in
-    their wire form (length-encoded key and value pairs). ``ends`` (who talks to whom), ``packed``, ``mark``,
+    their wire form (length-encoded key and value pairs). ``restored``: what is known of it was heard by another worker.
+    ``ends`` (who talks to whom), ``packed``, ``mark``,
     ``row``, ``database`` and ``database_row`` belong to whoever ships sessions; ``packed`` is None again once something
     has changed.
     """
@@ -57,6 +58,7 @@ class Session:
     encrypted: cython.bint
     compressed: cython.bint
     from_start: cython.bint
+    restored: cython.bint
     packed: bytes | None
     mark: cython.ulonglong
     row: cython.Py_ssize_t
@@ -73,6 +75,7 @@ class Session:
         self.encrypted = False
         self.compressed = False
         self.from_start = False
+        self.restored = False
         self.packed = None
         self.mark = 0
         self.row = 0
@@ -107,6 +110,15 @@ class Session:
         other.compressed = self.compressed
         other.from_start = self.from_start
         return other
+
+
+@cython.ccall
+def new_session(ends: bytes, from_start: cython.bint) -> Session:
+    """Of a connection of which nothing is known yet."""
+    session: Session = Session()
+    session.ends = ends
+    session.from_start = from_start
+    return session
 
 
 _OVERHEAD = cython.declare(cython.longlong, 512)  # of an Exchange without its text
@@ -231,13 +243,15 @@ class Outbox:
     """Where conversations put what they report, in the order in which it was finished.
 
     ``decoded`` counts the commands read so far that become records, finished or not; ``finished`` holds those whose
-    answer has come, or is no longer waited for; whoever takes them out clears the list. ``lingering``: whose quiet()
+    answer has come, or is no longer waited for; whoever takes them out clears the list. ``unsaved``: the connections of
+    which something is to be written down (``unsaved.py``), None where nobody does. ``lingering``: whose quiet()
     has to be asked once in a while, until it says no. ``clock`` is another one whenever the host's clock was set: times
     of two clocks have no difference.
     """
 
     clock: cython.uint
     finished: list[Exchange]
+    unsaved: list[Any] | None
     lingering: list[Any]
     decoded: cython.ulonglong
     truncated: cython.ulonglong
@@ -248,6 +262,7 @@ class Outbox:
     def __init__(self) -> None:
         self.clock = 0
         self.finished = []
+        self.unsaved = None
         self.lingering = []
         self.decoded = 0
         self.truncated = 0

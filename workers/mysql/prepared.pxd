@@ -20,6 +20,8 @@ cdef class Prepared:
     cdef public unsigned int charset
     cdef public bint inferred
     cdef public bint kept
+    cdef public bint restored
+    cdef public bint saved
 
 cpdef Prepared prepared_by(Exchange exchange)
 cpdef Py_ssize_t skip_value(bytes data, Py_ssize_t at, Py_ssize_t end, unsigned int code) except? -1

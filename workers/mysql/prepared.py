@@ -40,8 +40,8 @@ class Prepared:
     """A statement that the server has prepared, or is about to: ``parameter_count`` is -1 until it has.
 
     Types are remembered from one execution to the next, long data up to it. ``early`` is an execution that was sent
-    before the answer to PREPARE, and ``early_values`` what it brought. ``inferred``: the server did not say its id. The
-    rest is bookkeeping of ``statements.py``.
+    before the answer to PREPARE, and ``early_values`` what it brought. ``inferred``: the server did not say its id.
+    ``restored``: what is known of it may be out of date. The rest is bookkeeping of ``statements.py``.
     """
 
     text: bytes | None
@@ -62,6 +62,8 @@ class Prepared:
     charset: cython.uint
     inferred: cython.bint
     kept: cython.bint
+    restored: cython.bint
+    saved: cython.bint
 
     def __init__(
         self, text: bytes | None, text_length: int, parameter_count: int = -1, text_sha256: bytes | None = None
@@ -77,7 +79,7 @@ class Prepared:
         self.early_values = b""
         self.early_form = 0
         self.charset = 0
-        self.inferred = self.kept = False
+        self.inferred = self.kept = self.restored = self.saved = False
         self.types = b""
         self.long_data = None
 

@@ -1,9 +1,11 @@
 from workers.mysql.attributes cimport take_behind_values
 from workers.mysql.bulk cimport bulk_values
 from workers.mysql.events cimport Exchange, Outbox
+from workers.mysql.forms cimport bound_in_full, form_of
 from workers.mysql.framing cimport Allowance
 from workers.mysql.prepared cimport Prepared, bound_values, bound_values_with_attributes, prepared_by
-from workers.wire cimport read_u8 as u8, read_u16 as u16, read_u32 as u32
+from workers.mysql.unsaved cimport Unsaved
+from workers.wire cimport read_u16 as u16, read_u32 as u32
 
 cdef class Statements:
     cdef Outbox _outbox
@@ -13,6 +15,7 @@ cdef class Statements:
     cdef Prepared _newest
     cdef object _numbering
     cdef bint _unheard
+    cdef Unsaved _unsaved
     cpdef int infer_ids(self)
     cpdef int queried(self, bytes text, bint whole)
     cpdef int lose_ids(self)
@@ -25,6 +28,7 @@ cdef class Statements:
     cpdef int refused(self, Exchange exchange)
     cdef bint _charge(self, Prepared prepared)
     cdef int _discard(self, Prepared prepared)
+    cdef bint _may_wait(self, Prepared prepared, long long size)
     cdef bint _has_room(self, long long size)
     cdef int _charge_waiting(self, Prepared prepared, long long size)
     cdef int _answered(self, Prepared prepared)
@@ -35,11 +39,9 @@ cdef class Statements:
     cdef int _join(self, Exchange exchange, Prepared prepared)
     cdef int _deny(self, Prepared prepared, int form)
     cdef bint _guess(self, Exchange exchange, Prepared prepared, bytes data, Py_ssize_t at, Py_ssize_t end, int form)
-    cdef bytes _bound(self, Prepared prepared, Py_ssize_t count, bytes data, Py_ssize_t at, Py_ssize_t end, int form, bint believed)
     cdef int _read_early(self, Prepared prepared)
     cdef int _take_attributes(self, Exchange exchange, Prepared prepared, bytes data, Py_ssize_t at, Py_ssize_t end)
     cdef int _read_values(self, Exchange exchange, Prepared prepared, bytes data, Py_ssize_t at, Py_ssize_t end, int form) except? -1
-    cdef int _form(self, Exchange exchange, Prepared prepared, bytes data, Py_ssize_t at, Py_ssize_t end, bint cut, int attributes)
     cpdef int long_data(self, bytes data, Py_ssize_t at, Py_ssize_t end)
     cdef int _drop_long_data(self, Prepared prepared)
     cdef int _drop_newest(self)

@@ -9,13 +9,16 @@ from workers.mysql.attributes import take_behind_values
 from workers.mysql.bulk import bulk_values
 from workers.mysql.errors import StreamViolation
 from workers.mysql.events import INFERRED_ID, TRUNCATED, UNKNOWN, Exchange, Outbox
+from workers.mysql.forms import CUT, CUT_ROWS, NAMED, PLAIN, ROWS, bound_in_full, form_of
 from workers.mysql.framing import Allowance
 from workers.mysql.numbering import Candidate, Numbering
-from workers.mysql.placeholders import counts, fills
+from workers.mysql.placeholders import counts
 from workers.mysql.prepared import Prepared, bound_values, bound_values_with_attributes, prepared_by
+from workers.mysql.snapshot import StatementState
+from workers.mysql.unsaved import Unsaved
 
 if not cython.compiled:
-    from workers.wire import u8, u16, u32
+    from workers.wire import u16, u32
 
 MOST_STATEMENTS: Final = 16382
 """The server's default max_prepared_stmt_count: more than one connection can have open."""
@@ -24,17 +27,14 @@ _MOST_STATEMENTS = cython.declare(cython.Py_ssize_t, MOST_STATEMENTS)
 _NO_ID = cython.declare(cython.uint, constants.PREPARE_NO_ID)
 _COM_STMT_CLOSE = cython.declare(cython.uint, constants.COM_STMT_CLOSE)
 _COM_STMT_RESET = cython.declare(cython.uint, constants.COM_STMT_RESET)
-_COM_STMT_BULK_EXECUTE = cython.declare(cython.uint, constants.COM_STMT_BULK_EXECUTE)
-_PARAMETER_COUNT_AVAILABLE = cython.declare(cython.uint, constants.PARAMETER_COUNT_AVAILABLE)
 _FLAG_TRUNCATED = cython.declare(cython.uint, TRUNCATED)
 _FLAG_INFERRED_ID = cython.declare(cython.uint, INFERRED_ID)
 _STATUS_UNKNOWN = cython.declare(cython.uint, UNKNOWN)
-# How the values of an execution stand in its packet.
-_PLAIN = cython.declare(cython.int, 0)
-_NAMED = cython.declare(cython.int, 1)  # with their names, and query attributes behind them
-_ROWS = cython.declare(cython.int, 2)
-_CUT_ROWS = cython.declare(cython.int, 3)
-_CUT = cython.declare(cython.int, 4)
+_PLAIN = cython.declare(cython.int, PLAIN)
+_NAMED = cython.declare(cython.int, NAMED)
+_ROWS = cython.declare(cython.int, ROWS)
+_CUT_ROWS = cython.declare(cython.int, CUT_ROWS)
+_CUT = cython.declare(cython.int, CUT)
 _OVERHEAD = cython.declare(cython.longlong, 512)
 """Bytes a statement or a piece of long data is charged beside its own."""
 _MOST_EARLY = cython.declare(cython.Py_ssize_t, 65536)
@@ -60,8 +60,9 @@ class Statements:
     _newest: Prepared | None
     _numbering: Numbering | None
     _unheard: cython.bint
+    _unsaved: Unsaved
 
-    def __init__(self, outbox: Outbox, allowance: Allowance, keep_bytes: int) -> None:
+    def __init__(self, outbox: Outbox, allowance: Allowance, keep_bytes: int, unsaved: Unsaved) -> None:
         """*keep_bytes*: how much long data one execution may have."""
         self._outbox = outbox
         self._allowance = allowance
@@ -70,6 +71,7 @@ class Statements:
         self._newest = None
         self._numbering = None
         self._unheard = True
+        self._unsaved = unsaved
 
     # --- ids that the server was not heard to give
 
@@ -149,7 +151,7 @@ class Statements:
             if not possible:  # it can be no other's, or anyone's
                 return self._settle(candidate, exchange.statement_id) if len(candidates) == 1 else None
             for count in possible:
-                if self._bound(prepared, count, data, at, end, form, False) is not None:
+                if bound_in_full(prepared, count, data, at, end, form, False) is not None:
                     fitting.append(candidate)
                     break
         if not fitting:
@@ -214,6 +216,11 @@ class Statements:
         return 0
 
     @cython.cfunc
+    def _may_wait(self, prepared: Prepared, size: cython.longlong) -> cython.bint:
+        """Whether values are kept until the PREPARE is answered."""
+        return not prepared.restored and prepared.early is None and size <= _MOST_EARLY and self._has_room(size)
+
+    @cython.cfunc
     def _has_room(self, size: cython.longlong) -> cython.bint:
         return self._allowance.used + size + _OVERHEAD <= self._allowance.limit
 
@@ -257,6 +264,7 @@ class Statements:
         if self._make_room(prepared):
             prepared.kept = True
             self._known[exchange.statement_id] = prepared
+            self._unsaved.prepared(exchange.statement_id)
         return 0
 
     @cython.cfunc
@@ -293,7 +301,7 @@ class Statements:
         if exchange.statement_id == _NO_ID:
             prepared = self._newest
             exchange.statement_id = 0
-        form: cython.int = self._form(exchange, prepared, data, at, end, cut, attributes)
+        form: cython.int = form_of(exchange, prepared, data, at, end, cut, attributes, self._keep_bytes)
         if form == _ROWS or form == _CUT_ROWS:
             at += 4
             end = min(end, at + cython.cast(cython.Py_ssize_t, self._keep_bytes))
@@ -304,7 +312,10 @@ class Statements:
             if prepared is None and exchange.statement_id:
                 prepared = self._infer(exchange, data, at, end, form)
         if prepared is not None:
+            types: bytes = prepared.types
             self._take_values(exchange, prepared, data, at, end, form, waits)
+            if prepared.types is not types and prepared.types != types and not prepared.inferred:
+                self._unsaved.prepared(prepared.statement_id)
         elif form == _NAMED:
             self._take_attributes(exchange, None, data, at, end)
         return 0
@@ -334,14 +345,16 @@ class Statements:
         if form == _CUT:
             self._outbox.unread_parameters += prepared.parameter_count != 0
             self._drop_long_data(prepared)
-        elif prepared.parameter_count >= 0:
+        elif prepared.parameter_count >= 0 and not prepared.restored:
             self._read_values(exchange, prepared, data, at, end, form)
-        elif waits and prepared.early is None and end - at <= _MOST_EARLY and self._has_room(end - at):
+        elif waits and self._may_wait(prepared, end - at):
             self._charge_waiting(prepared, end - at)
             prepared.early = exchange
             prepared.early_values = data[at:end]
             prepared.early_form = form
-        elif not self._guess(exchange, prepared, data, at, end, form):
+        elif self._guess(exchange, prepared, data, at, end, form):
+            prepared.restored = False  # the types that were known hold, and what changes from here on is seen
+        else:
             self._outbox.unread_parameters += 1
             if form == _NAMED:
                 self._take_attributes(exchange, None, data, at, end)
@@ -364,30 +377,6 @@ class Statements:
         if form != _CUT and counts(prepared, charsets.codec(charsets.name(prepared.charset))):
             self.lose_ids()
         return 0
-
-    @cython.cfunc
-    def _form(
-        self,
-        exchange: Exchange,
-        prepared: Prepared | None,
-        data: bytes,
-        at: cython.Py_ssize_t,
-        end: cython.Py_ssize_t,
-        cut: cython.bint,
-        attributes: cython.int,
-    ) -> cython.int:
-        """How the values of an execution stand in its packet. Of rows that are cut the whole ones are read."""
-        if exchange.command == _COM_STMT_BULK_EXECUTE:
-            if cut or end - at - 4 > self._keep_bytes:
-                exchange.flags |= _FLAG_TRUNCATED
-                return _CUT_ROWS
-            return _ROWS
-        named: cython.bint = attributes > 0  # a server goes by that, whatever the flag says
-        if attributes < 0 or (named and prepared is not None and prepared.parameter_count == 0):  # but without values
-            named = u8(data, at + 4, end) & _PARAMETER_COUNT_AVAILABLE != 0
-        if cut:
-            return _CUT
-        return _NAMED if named else _PLAIN
 
     @cython.cfunc
     @cython.exceptval(-1)
@@ -434,7 +423,7 @@ class Statements:
         if prepared.parameter_count < 0:
             possible = sorted(counts(prepared, charsets.codec(charsets.name(prepared.charset))))
         for count in possible:
-            bound = self._bound(prepared, count, data, at, end, form, True)
+            bound = bound_in_full(prepared, count, data, at, end, form, True)
             if bound is not None:
                 exchange.parameters = bound or None
                 if form == _NAMED:
@@ -461,40 +450,6 @@ class Statements:
         except (StreamViolation, IndexError):
             self._outbox.unread_parameters += prepared is not None
         return 0
-
-    @cython.cfunc
-    def _bound(
-        self,
-        prepared: Prepared,
-        count: cython.Py_ssize_t,
-        data: bytes,
-        at: cython.Py_ssize_t,
-        end: cython.Py_ssize_t,
-        form: cython.int,
-        believed: cython.bint,
-    ) -> bytes | None:
-        """The values if they are *count* and fill their packet, b"" for no values. Remembered where *believed*."""
-        types: bytes = prepared.types
-        before: cython.Py_ssize_t = prepared.parameter_count
-        bound: bytes | None = None
-        prepared.parameter_count = count
-        try:
-            if form == _ROWS or form == _CUT_ROWS:
-                bound = bulk_values(prepared, data, at, end, form == _CUT_ROWS)
-            elif count == 0 and at == end:
-                bound = b""
-            elif form == _NAMED:
-                bound = bound_values_with_attributes(prepared, data, at, end)
-                bound = None if not fills(bound) else bound if count else b""
-            elif form == _PLAIN and count:
-                bound = bound_values(prepared, data, at, end)
-                bound = bound if fills(bound) else None
-        except (StreamViolation, IndexError):
-            bound = None
-        if bound is None or not believed:
-            prepared.types = types
-            prepared.parameter_count = before
-        return bound
 
     @cython.cfunc
     def _read_early(self, prepared: Prepared) -> cython.int:
@@ -579,6 +534,7 @@ class Statements:
         prepared: Prepared | None = self._find(statement_id)
         self._known.pop(statement_id, None)
         if prepared is not None and statement_id != _NO_ID:
+            self._unsaved.closed(statement_id, prepared.saved)
             if prepared is self._newest:
                 self._newest = None
                 self._read_early(prepared)
@@ -598,3 +554,36 @@ class Statements:
                 prepared.kept = False
         self._drop_newest()
         return 0
+
+    # --- what another worker takes over
+
+    def ids(self) -> list[int]:
+        """Of all that the server was heard to give one."""
+        return [number for number, prepared in self._known.items() if not prepared.inferred]
+
+    def state(self, statement_id: int) -> StatementState | None:
+        """What is known of that statement; None where it is none. It is taken to be written down."""
+        prepared: Prepared | None = self._known.get(statement_id)
+        if prepared is None or prepared.inferred or prepared.text is None:
+            return None
+        prepared.saved = True
+        return StatementState(
+            statement_id,
+            prepared.parameter_count,
+            prepared.charset,
+            prepared.types,
+            prepared.text_length,
+            prepared.text_sha256,
+            prepared.text,
+        )
+
+    def restore(self, state: StatementState) -> None:
+        """Know that statement from now on; its types are believed once the values of an execution fill their packet."""
+        prepared: Prepared = Prepared(state.text, state.text_length, state.parameter_count, state.text_sha256)
+        prepared.statement_id = state.statement_id
+        prepared.charset = state.charset
+        prepared.types = state.types
+        prepared.restored = prepared.saved = True
+        if self._make_room(prepared):
+            prepared.kept = True
+            self._known[state.statement_id] = prepared

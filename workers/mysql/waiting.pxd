@@ -1,6 +1,7 @@
 from workers.mysql.events cimport Exchange, Outbox
 from workers.mysql.framing cimport Allowance
 from workers.mysql.statements cimport Statements
+from workers.mysql.unsaved cimport Unsaved
 
 cdef class Waiting:
     cdef readonly Exchange open
@@ -11,6 +12,7 @@ cdef class Waiting:
     cdef Outbox _outbox
     cdef Allowance _allowance
     cdef Statements _statements
+    cdef Unsaved _unsaved
     cdef list _behind
     cpdef int add(self, Exchange exchange) except? -1
     cpdef Exchange following(self)

@@ -7,6 +7,7 @@ from workers.mysql.commands import loads_a_file
 from workers.mysql.events import Exchange, Outbox
 from workers.mysql.framing import Allowance
 from workers.mysql.statements import Statements
+from workers.mysql.unsaved import Unsaved
 
 _STATUS_OK = cython.declare(cython.uint, events.OK)
 _STATUS_ERROR = cython.declare(cython.uint, events.ERROR)
@@ -33,9 +34,10 @@ class Waiting:
     _outbox: Outbox
     _allowance: Allowance
     _statements: Statements
+    _unsaved: Unsaved
     _behind: list[Exchange]
 
-    def __init__(self, outbox: Outbox, allowance: Allowance, statements: Statements) -> None:
+    def __init__(self, outbox: Outbox, allowance: Allowance, statements: Statements, unsaved: Unsaved) -> None:
         self.open = None
         self.database = None
         self.charset = 0
@@ -44,6 +46,7 @@ class Waiting:
         self._outbox = outbox
         self._allowance = allowance
         self._statements = statements
+        self._unsaved = unsaved
         self._behind = []
 
     @cython.ccall
@@ -93,6 +96,8 @@ class Waiting:
             else:
                 self._statements.refused(exchange)
         if exchange.sets_charset and holds:
+            if self.charset != exchange.sets_charset:
+                self._unsaved.changed()
             self.charset = exchange.sets_charset
         self._outbox.finished.append(exchange)
         return 0
@@ -100,6 +105,8 @@ class Waiting:
     @cython.cfunc
     def _move(self, database: bytes) -> cython.int:
         """Commands run in *database* from now on, those sent ahead too."""
+        if self.database != database:
+            self._unsaved.changed()
         self.database = database
         waiting: Exchange
         if self.open is not None:

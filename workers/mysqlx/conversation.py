@@ -4,12 +4,15 @@ As with the classic protocol the client's direction is a stream that comes in or
 enough of the server's. A malformed message does not put a stream out of step: its length says where the next begins.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from workers.mysql.commands import database_chosen, is_tls_record
 from workers.mysql.errors import StreamViolation
-from workers.mysql.events import AFTER_GAP, JOINED_LATE, TRUNCATED, Exchange, Outbox, Session
+from workers.mysql.events import AFTER_GAP, JOINED_LATE, RESTORED, TRUNCATED, Exchange, Outbox, new_session
 from workers.mysql.rules import COMPRESSED, DESYNC, ENCRYPTED, UNMATCHED, USED, Rules
+from workers.mysql.snapshot import SessionState, StatementState, X
+from workers.mysql.unsaved import Unsaved
 from workers.mysqlx import messages, phases
 from workers.mysqlx.arguments import bound_values
 from workers.mysqlx.compression import Tunnel
@@ -36,9 +39,7 @@ class XConversation:
 
     def __init__(self, outbox: Outbox, rules: Rules, ends: bytes, from_start: bool) -> None:
         """*from_start*: its SYN was seen, so the first bytes begin a message. *ends* goes into the session."""
-        self.session = Session()
-        self.session.ends = ends
-        self.session.from_start = from_start
+        self.session = new_session(ends, from_start)
         self.session.charset = _UTF8MB4
         self._rules = rules
         self._outbox = outbox
@@ -51,8 +52,10 @@ class XConversation:
         kept[phases.COMPRESSION] = max(kept[phases.COMPRESSION], LARGEST_COMPRESSED)
         self._framing = Framing(kept, rules.allowance)
         self._tunnel = Tunnel(kept, rules.allowance)
-        self._statements = Statements(outbox, rules.allowance)
-        self._waiting = Waiting(outbox, rules.allowance)
+        self.unsaved = Unsaved(outbox, ends)
+        self.unsaved.open(self)
+        self._statements = Statements(outbox, rules.allowance, self.unsaved)
+        self._waiting = Waiting(outbox, rules.allowance, self.unsaved)
         self._replies = Replies(outbox, self._waiting, rules, from_start)
 
     # --- the client's direction
@@ -103,6 +106,7 @@ class XConversation:
 
     def close(self) -> int:
         """The connection is over: whatever waits for an answer gets none."""
+        self.unsaved.end()
         self._waiting.close()
         self._statements.forget()
         self._framing.reset()
@@ -132,7 +136,7 @@ class XConversation:
         self._encrypted = True
         self._synced = False
         self.session.encrypted = True
-        self.session.packed = None
+        self._changed()
         self._framing.reset()
         self._tunnel.close()
         self._replies.close()
@@ -165,10 +169,14 @@ class XConversation:
             self._unread = True
             self._waiting.unread(acknowledgment)
 
+    def _changed(self) -> None:
+        self.session.packed = None
+        self.unsaved.changed()
+
     def _note_compression(self) -> None:
         if not self.session.compressed:
             self.session.compressed = True
-            self.session.packed = None
+            self._changed()
 
     # --- the login
 
@@ -177,7 +185,7 @@ class XConversation:
         wanted = messages.capabilities(framing.data, framing.begin, framing.finish)
         if wanted.attributes:
             self.session.attributes = wanted.attributes
-            self.session.packed = None
+            self._changed()
         if wanted.tls:
             self._framing.tls = True
         if wanted.compression is not None:
@@ -220,6 +228,7 @@ class XConversation:
         if user is not None:
             exchange.session.user = user
             exchange.session.packed = None
+            self.unsaved.changed()
             exchange.database = self._waiting.database = schema
 
     # --- requests
@@ -287,7 +296,7 @@ class XConversation:
         """The request has been read and is counted: it is certain to be reported."""
         self._outbox.decoded += 1
         if not self.session.from_start:
-            exchange.flags |= JOINED_LATE
+            exchange.flags |= JOINED_LATE | (RESTORED if self.session.restored else 0)
         if framing.cut or exchange.flags & TRUNCATED:
             exchange.flags |= TRUNCATED
             self._outbox.truncated += 1
@@ -334,7 +343,7 @@ class XConversation:
         replies = self._replies
         if replies.number:
             self.session.connection_id = replies.number
-            self.session.packed = None
+            self._changed()
             replies.number = 0
         if replies.ended:
             ended, replies.ended = replies.ended, []
@@ -360,3 +369,41 @@ class XConversation:
             self._blind()
         elif wanted.compression is not None:
             self._note_compression()
+
+    # --- what another worker takes over
+
+    def statement_ids(self) -> list[int]:
+        """Of the prepared statements."""
+        return self._statements.ids()
+
+    def statement(self, statement_id: int) -> StatementState | None:
+        """One of them; None where it is none."""
+        return self._statements.state(statement_id)
+
+    def state(self) -> SessionState:
+        """What is known of the session."""
+        session = self.session
+        return SessionState(
+            protocol=X,
+            ends=session.ends,
+            connection_id=session.connection_id,
+            server_version=session.server_version,
+            user=session.user,
+            attributes=session.attributes,
+            login_charset=_UTF8MB4,
+            charset=_UTF8MB4,
+            database=self._waiting.database,
+            client_capabilities=0,
+            server_capabilities=0,
+            encrypted=session.encrypted,
+            compressed=session.compressed,
+        )
+
+    def restore(self, state: SessionState, statements: Iterable[StatementState]) -> None:
+        """Go on with what another worker knew of this connection, which has just been made and was joined late."""
+        state.fill(self.session)
+        self._waiting.database = state.database
+        for one in statements:
+            self._statements.restore(one)
+        if state.encrypted:
+            self._blind()

@@ -5,7 +5,9 @@ from typing import Final
 
 from workers.mysql.events import TRUNCATED, Exchange, Outbox
 from workers.mysql.framing import Allowance
+from workers.mysql.snapshot import StatementState
 from workers.mysql.statements import MOST_STATEMENTS
+from workers.mysql.unsaved import Unsaved
 
 _MOST_CURSORS: Final = 256
 """That are kept in mind; clients have one or two."""
@@ -25,8 +27,9 @@ class _Prepared:
 class Statements:
     """What was prepared, bounded as in the classic protocol: beyond it the oldest is forgotten and counted."""
 
-    def __init__(self, outbox: Outbox, allowance: Allowance) -> None:
+    def __init__(self, outbox: Outbox, allowance: Allowance, unsaved: Unsaved) -> None:
         self._outbox = outbox
+        self._unsaved = unsaved
         self._allowance = allowance
         self._known: dict[int, _Prepared] = {}
         self._cursors: dict[int, int] = {}
@@ -37,10 +40,11 @@ class Statements:
         self.close(exchange.statement_id)
         self._prepared += 1
         if exchange.text is not None:
-            self._remember(exchange, exchange.text)
+            self._remember(exchange.statement_id, exchange.text, exchange.text_length)
+            self._unsaved.prepared(exchange.statement_id)
         return self._prepared
 
-    def _remember(self, exchange: Exchange, text: bytes) -> None:
+    def _remember(self, statement_id: int, text: bytes, text_length: int) -> None:
         charge = len(text) + _OVERHEAD
         while len(self._known) >= MOST_STATEMENTS or self._allowance.remembered + charge > self._allowance.limit // 2:
             self._outbox.forgotten_statements += 1
@@ -48,7 +52,7 @@ class Statements:
                 return
             self.close(next(iter(self._known)))
         self._allowance.remembered += charge
-        self._known[exchange.statement_id] = _Prepared(text, exchange.text_length, charge, self._prepared)
+        self._known[statement_id] = _Prepared(text, text_length, charge, self._prepared)
 
     def execute(self, exchange: Exchange) -> None:
         """Give an execution the text that was prepared, where it is known."""
@@ -72,6 +76,7 @@ class Statements:
         prepared = self._known.pop(statement_id, None)
         if prepared is not None:
             self._allowance.remembered -= prepared.charged
+            self._unsaved.closed(statement_id, True)
 
     def open_cursor(self, cursor_id: int, statement_id: int) -> None:
         """A cursor was opened for a statement, of which a later one may take its number."""
@@ -89,3 +94,18 @@ class Statements:
         self._cursors.clear()
         for statement_id in list(self._known):
             self.close(statement_id)
+
+    # --- what another worker takes over
+
+    def ids(self) -> list[int]:
+        """Of all that are known."""
+        return list(self._known)
+
+    def state(self, statement_id: int) -> StatementState | None:
+        """What is known of that statement; None where it is none."""
+        known = self._known.get(statement_id)
+        return None if known is None else StatementState(statement_id, 0, 0, b"", known.text_length, None, known.text)
+
+    def restore(self, state: StatementState) -> None:
+        """Know that statement from now on."""
+        self._remember(state.statement_id, state.text, state.text_length)

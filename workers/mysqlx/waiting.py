@@ -6,6 +6,7 @@ from typing import Final
 
 from workers.mysql.events import OK, UNKNOWN, Exchange, Outbox
 from workers.mysql.framing import Allowance
+from workers.mysql.unsaved import Unsaved
 from workers.mysqlx import phases
 from workers.mysqlx.messages import Capabilities
 
@@ -57,10 +58,11 @@ class Waiting:
     allowance.
     """
 
-    def __init__(self, outbox: Outbox, allowance: Allowance) -> None:
+    def __init__(self, outbox: Outbox, allowance: Allowance, unsaved: Unsaved) -> None:
         self.database: bytes | None = None
         self._outbox = outbox
         self._allowance = allowance
+        self._unsaved = unsaved
         self._open: deque[Request] = deque()
         self.acknowledgment = 0
 
@@ -150,6 +152,8 @@ class Waiting:
 
     def move(self, database: bytes) -> None:
         """Requests run in *database* from now on, those sent ahead too."""
+        if self.database != database:
+            self._unsaved.changed()
         self.database = database
         for each in self._open:
             if each.exchange is not None:

@@ -26,6 +26,7 @@ from collector import identities
 from collector.capture import bpf, fanout, groups, sockets, symmetry
 from collector.capture import filter as packet_filter
 from collector.capture.filter import Selection
+from collector.capture.mapping import Area
 from collector.capture.methods import METHODS
 from collector.capture.sandbox import Sandbox
 from collector.capture.slots import Slot
@@ -250,7 +251,8 @@ def worker_rights() -> dict[str, Any]:
         folder = Path(name, "worker-0")
         folder.mkdir(mode=0o700)
         os.chown(folder, user.uid, user.gid)
-        slot = Slot(0, group[0], folder, 0)
+        areas = [Area(1 << 20, f"querytap-checkpoint-{number}") for number in range(2)]
+        slot = Slot(0, group[0], folder, 0, areas[0])
         process.Worker = _Reporter  # type: ignore[misc]  # the fork runs it in place of the worker's loop
         slot.fork(user, Sandbox(wanted=False), Settings(ports=(PORT,)), 0.0)
         os.waitpid(slot.pid, 0)
@@ -272,6 +274,7 @@ class _Reporter(process.Worker):
 
 
 def _report(setup: process.Setup, listening: int) -> None:
+    maps = Path("/proc/self/maps").read_text().splitlines()
     status = dict(line.split(":\t") for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
     fds = {int(fd.name): _target(fd) for fd in Path("/proc/self/fd").iterdir()}
     fds.pop(next(fd for fd, target in fds.items() if target == "gone"))  # that of the listing itself
@@ -282,7 +285,8 @@ def _report(setup: process.Setup, listening: int) -> None:
         "status": {key: value for key, value in status.items() if key.startswith("Cap") or key == "NoNewPrivs"},
         "uid": status["Uid"].split(),
         "groups": os.getgroups(),
-        "rings": sum("socket:" in line for line in Path("/proc/self/maps").read_text().splitlines()),
+        "areas": [line.split("memfd:")[1] for line in maps if "checkpoint" in line],
+        "rings": sum("socket:" in line for line in maps),
         "packet_socket": _attempt(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)),
         "raw_socket": _attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 6)),
         "root": _attempt(lambda: os.setuid(0)) if os.getuid() else "kept",

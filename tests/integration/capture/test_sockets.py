@@ -144,6 +144,7 @@ def test_a_worker_has_its_ring_a_log_and_what_wakes_it_and_no_right(namespace: N
     assert seen["stdio"][2] == seen["stdio"][1]
     assert seen["stdio"][1] not in seen["our_stdio"]
     assert seen["rings"] == 1
+    assert seen["areas"] == ["querytap-checkpoint-0 (deleted)"], "not that of another worker"
     zero = "0000000000000000"
     assert seen["status"] == {
         **dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"), zero),

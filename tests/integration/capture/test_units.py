@@ -116,6 +116,7 @@ def test_a_restart_of_capture_at_load_loses_no_packet_and_no_statement(
     assert [worker["packets"]["dropped"] for worker in ledger.values()] == [0, 0]
     assert account.invented == []
     assert (missing.statements, missing.problems) == (0, [])
+    assert gaps.forgotten(units.records()) == [], "what workers knew of connections is in the manager's keeping too"
     assert sum(worker["statements"]["shipped"] for worker in ledger.values()) == len(loaded.sent) + loaded.logins()
 
 

@@ -4,21 +4,28 @@ from tests.support import mysql_packets as mysql
 from tests.support import x_packets as x
 from tests.support.packets import Connection
 from tests.support.pipeline import STEP_NS, Capture, logged_in
+from workers.area import Area
+from workers.checkpoint import Checkpoint
 from workers.settings import Settings
 
 SETTINGS = Settings(ports=(3306,), x_ports=(33060,))
 
 
-def opened() -> tuple[Capture, Connection]:
-    """A connection to the X Plugin that is logged in."""
-    capture, connection = Capture(SETTINGS), Connection(server_port=33060)
-    capture.feed(
+def login(connection: Connection) -> list[bytes]:
+    """The packets of a connection up to the end of its login."""
+    return [
         *connection.open(),
         connection.client(x.start()),
         connection.server(x.challenge()),
         connection.client(x.proof()),
         connection.server(x.changed(11, 42) + x.authenticated()),
-    )
+    ]
+
+
+def opened() -> tuple[Capture, Connection]:
+    """A connection to the X Plugin that is logged in."""
+    capture, connection = Capture(SETTINGS), Connection(server_port=33060)
+    capture.feed(*login(connection))
     return capture, connection
 
 
@@ -100,3 +107,34 @@ def test_tls_is_counted_as_such() -> None:
     )
     assert capture.finish() == []
     assert capture.counted("packets_encrypted") == (2,)
+
+
+def test_a_worker_that_is_killed_leaves_user_schema_and_prepared_texts_to_the_next() -> None:
+    memory = memoryview(bytearray(1 << 20))
+    connection = Connection(server_port=33060)
+    worker = Capture(SETTINGS, Checkpoint(Area(memory)))
+    worker.feed(*login(connection))
+    worker.feed(connection.client(x.prepare(4, b"DO 4")), connection.server(x.ok()))
+    worker.feed(connection.client(x.prepare(5, b"DO 5")), connection.server(x.ok()))
+    worker.pipeline.save()
+    worker.feed(connection.client(x.deallocate(4)), connection.server(x.ok()))
+    worker.feed(connection.client(x.query(b"USE other")), connection.server(x.executed(0)))
+    worker.pipeline.save()
+    following = Capture(SETTINGS, Checkpoint(Area(memory)))
+    for statement_id in (4, 5):
+        following.feed(connection.client(x.execute(statement_id)), connection.server(x.executed(0)))
+    closed, known = following.finish()
+    assert (closed.sql, known.sql) == (None, b"DO 5")
+    assert (known.database, known.session.user, known.session.connection_id) == ("other", "app", 42)
+    assert set(known.flags) == {"restored", "joined_late"}
+
+
+def test_an_x_connection_under_tls_stays_so_for_the_next_worker() -> None:
+    memory = memoryview(bytearray(1 << 20))
+    connection = Connection(server_port=33060)
+    worker = Capture(SETTINGS, Checkpoint(Area(memory)))
+    worker.feed(*connection.open(), connection.client(x.capabilities(tls=True)), connection.server(x.ok()))
+    worker.pipeline.save()
+    following = Capture(SETTINGS, Checkpoint(Area(memory)))
+    following.feed(connection.client(b"x" * 100))
+    assert following.counted("packets_encrypted", "sessions_restored") == (1, 1)

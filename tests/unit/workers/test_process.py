@@ -56,11 +56,16 @@ class Pipeline:
         self.served: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
         """After how many packets it was told which ports."""
         self.block_age_ns = SECOND
+        self.saved: list[int] = []
+        """After how many packets it was to write down what it knows."""
         self._every = every
 
     @property
     def rows(self) -> int:
         return self.packets - self.packed
+
+    def save(self) -> None:
+        self.saved.append(self.packets)
 
     def clock_is(self, ahead_ns: int) -> None:
         self.clocks.append((self.packets, ahead_ns))
@@ -142,6 +147,15 @@ def test_without_room_a_block_is_kept_and_nothing_more_is_taken_from_the_ring() 
         pass
     assert [body for _, body in sender.sent] == [b"1", b"2", b"3", b"4", b"5"]
     assert not made.stalled
+
+
+def test_what_is_known_is_written_down_behind_each_block_of_the_ring_and_not_at_the_end() -> None:
+    ring, pipeline, sender = Ring(2), Pipeline(), Sender()
+    made, _ = loop(ring, pipeline, sender)
+    for _ in range(3):
+        made.step(0)
+    made.finish(0, SECOND)
+    assert pipeline.saved == [1, 2, 2]
 
 
 def test_counters_are_in_the_page_before_the_block_that_they_belong_to_is_sent() -> None:

@@ -35,8 +35,15 @@ def test_an_end_without_fault_is_counted_and_nothing_more() -> None:
 
 def test_a_worker_starts_no_sooner_than_its_ring_can_be_told_whatever_the_hurry() -> None:
     restarts = Restarts(longest_delay_s=2.0)
-    first = worker_restart(restarts, QUICK_S, 1.0)
-    assert first == (1.2, 1.2)
-    delays = [worker_restart(restarts, 0.0, 0.1) for _ in range(6)]
+    first = worker_restart(restarts, QUICK_S, 1.0, killed=False)
+    assert first == (1.2, 1.2, False)
+    delays = [worker_restart(restarts, 0.0, 0.1, killed=False) for _ in range(6)]
     assert [one.delay_s for one in delays] == [0.25, 0.5, 1.0, 2.0, 2.0, 2.0]
     assert {round(one.soonest_s, 6) for one in delays} == {0.12}
+
+
+def test_who_fails_quickly_again_and_again_by_itself_begins_without_what_is_known() -> None:
+    restarts = Restarts()
+    assert [worker_restart(restarts, 0.0, 0.1, killed=False).afresh for _ in range(4)] == [False, False, True, True]
+    assert not worker_restart(restarts, 0.0, 0.1, killed=True).afresh
+    assert not worker_restart(restarts, QUICK_S, 0.1, killed=False).afresh

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import array
+import ctypes
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from collector.capture.mapping import Area
 from collector.capture.slots import Slot
 from collector.capture.sockets import KernelCounters
 from workers import counters, page
@@ -49,7 +51,7 @@ def packet_socket() -> Socket:
 
 @pytest.fixture
 def slot(packet_socket: Socket, tmp_path: Path) -> Slot:
-    return Slot(3, cast("Any", packet_socket), tmp_path, 0)
+    return Slot(3, cast("Any", packet_socket), tmp_path, 0, Area(0, ""))
 
 
 def words(slot: Slot) -> memoryview:
@@ -193,7 +195,7 @@ def test_where_they_gather_it_is_looked_at_them_later_and_sooner_the_more_came(
     packet_socket: Socket, tmp_path: Path
 ) -> None:
     packet_socket.room = 6400
-    slot = Slot(3, cast("Any", packet_socket), tmp_path, 0)
+    slot = Slot(3, cast("Any", packet_socket), tmp_path, 0, Area(0, ""))
     slot.noticed(5.0)
     assert slot.look_at == pytest.approx(5.1)
     slot.noticed(5.05)
@@ -223,3 +225,22 @@ def test_packets_by_interface_add_up_over_processes_and_are_no_more_than_the_ker
         "Q", [9, 1, 1, 2, 5, 2**64 - 1]
     )
     assert slot.interfaces == {2: (35, 100), 9: (1, 1)}
+
+
+def test_what_workers_know_of_connections_outlives_them_unless_they_fail_at_it(
+    packet_socket: Socket, tmp_path: Path
+) -> None:
+    slot = Slot(3, cast("Any", packet_socket), tmp_path, 0, Area(1 << 16, "test"))
+    memory = memoryview((ctypes.c_char * slot.checkpoint.size).from_address(slot.checkpoint.address)).cast("B")
+    memory[:5] = b"known"
+    slot.next_incarnation()
+    assert os.pread(slot.checkpoint.fd, 5, 0) == b"known", "by its fd another capture process has it"
+    slot.next_incarnation(afresh=True)
+    assert bytes(memory) == bytes(1 << 16)
+
+
+def test_nobody_changes_the_size_of_that_memory() -> None:
+    area = Area(1 << 16, "test")
+    for size in (0, 1 << 17):
+        with pytest.raises(PermissionError):
+            os.ftruncate(area.fd, size)

@@ -4,6 +4,7 @@ from tests.support.play import exchange
 from workers.mysql.events import ERROR, OK, RESULT, UNKNOWN, Exchange, Outbox
 from workers.mysql.framing import Allowance
 from workers.mysql.statements import Statements
+from workers.mysql.unsaved import Unsaved
 from workers.mysql.waiting import Waiting
 
 QUERY = 3
@@ -11,7 +12,8 @@ QUERY = 3
 
 def waiting(room: int = 1 << 20) -> tuple[Waiting, Outbox, Allowance]:
     outbox, allowance = Outbox(), Allowance(room)
-    return Waiting(outbox, allowance, Statements(outbox, allowance, 1 << 20)), outbox, allowance
+    unsaved = Unsaved(outbox, b"")
+    return Waiting(outbox, allowance, Statements(outbox, allowance, 1 << 20, unsaved), unsaved), outbox, allowance
 
 
 def asked(text: bytes = b"SELECT 1", **fields: object) -> Exchange:
