@@ -47,7 +47,7 @@ test-interpreted: $(VENV)/.installed
 	$(INTERPRETED) $(BIN)/python -m pytest --ignore=tests/system $(ARGS)
 
 test-system: build
-	@packaging/build/debian-packages server
+	@packaging/build/debian-packages server guest
 	$(COMPILED) $(BIN)/python -m pytest tests/integration tests/system $(ARGS)
 
 explore: build

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import mysql97, processes, x_workload
+from tests.support import debian, mysql97, processes, x_workload
 from tests.support.collector import Collector
 from tests.support.folders import reachable_folder
 from tests.support.mysql97 import MySQL97
@@ -31,7 +31,7 @@ def server(report: Callable[[str], None]) -> Iterator[tuple[Namespace, MySQL97]]
         mysql97.connector()
         with Namespace() as namespace, MySQL97(namespace) as running:
             yield namespace, running
-    except mysql97.UnavailableError as error:
+    except debian.UnavailableError as error:
         report(f"NOT TESTED: the X Protocol against a real server, for MySQL 9.7 cannot be had: {error}")
         pytest.skip(str(error))
 

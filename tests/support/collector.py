@@ -17,11 +17,11 @@ from collector.reading.archive import list_archive
 from collector.reading.keys import load_private
 from collector.reading.objects import open_object
 from collector.supervisor.lifecycle import READY
-from tests.support import processes, records
+from tests.support import patience, processes, records
 from tests.support.namespaces import Namespace
 from workers.settings import Responses
 
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = patience.seconds(60)
 STOP_TIMEOUT_S = 60
 
 

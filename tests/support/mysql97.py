@@ -1,47 +1,32 @@
-"""A private MySQL 9.7 with the X Plugin, out of Debian's unstable suite: fetched once, unpacked, nothing installed.
-
-What cannot be had raises UnavailableError: unstable is no consistent set of packages every day, and a host may be
-offline.
-"""
+"""A private MySQL 9.7 with the X Plugin, out of Debian's unstable suite. May raise debian.UnavailableError."""
 
 from __future__ import annotations
 
-import fcntl
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from tests.support import processes
+from tests.support import debian, processes
 from tests.support.namespaces import Namespace
 from tests.support.servers import free_port
 
-FOLDER = Path(os.environ.get("QUERYTAP_TEST_SERVERS", processes.ROOT / "build" / "servers"))
-"""What was fetched stays here."""
 USER = "app"
 PASSWORD = "app secret"
 CONNECTOR = "mysqlx-connector-python==26.10.0"
 
-_SUITE = "sid"
 _PACKAGES = ("mysql-server-core", "mysql-client-core")
-_FETCH_TIMEOUT_S = 600
 _START_TIMEOUT_S = 180
 _INIT = f"CREATE USER IF NOT EXISTS {USER}@'%' IDENTIFIED BY '{PASSWORD}';\nGRANT ALL ON *.* TO {USER}@'%';\n"
 
 
-class UnavailableError(Exception):
-    """It cannot be had on this host; says why."""
-
-
 def packages() -> Path:
     """The root of the unpacked server. Raises UnavailableError."""
-    return once("mysql97", _fetch_server)
+    return debian.once("mysql97", _fetch_server)
 
 
 def program(folder: str, name: str) -> list[str]:
@@ -53,7 +38,7 @@ def program(folder: str, name: str) -> list[str]:
 
 def connector() -> Path:
     """A folder for sys.path with the `mysqlx` package, MySQL's own client. Raises UnavailableError."""
-    return once(f"mysqlx-client-{sys.version_info.major}{sys.version_info.minor}", _fetch_connector)
+    return debian.once(f"mysqlx-client-{sys.version_info.major}{sys.version_info.minor}", _fetch_connector)
 
 
 class MySQL97:
@@ -138,69 +123,13 @@ def _memory() -> bool:
     return os.access("/dev/shm", os.W_OK)
 
 
-# --- fetching
-
-
-def once(name: str, fetch: Callable[[Path], None]) -> Path:
-    """The folder *name*, made by *fetch* unless it is there; processes that want it at the same time wait."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    ready = FOLDER / name
-    with (FOLDER / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not ready.exists():
-            work = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=FOLDER))
-            try:
-                fetch(work)
-                work.chmod(0o755)
-                work.rename(ready)
-            finally:
-                shutil.rmtree(work, ignore_errors=True)
-    return ready
-
-
 def _fetch_server(folder: Path) -> None:
-    """Packages and all they depend on, by an apt with folders of its own, for which nothing is installed yet."""
-    apt = folder / "apt"
-    for each in ("etc/apt.conf.d", "etc/preferences.d", "state/lists/partial", "cache/archives/partial"):
-        (apt / each).mkdir(parents=True)
-    keys = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-    signed = f"[signed-by={keys}] " if keys.exists() else ""
-    (apt / "etc" / "sources.list").write_text(f"deb {signed}{_mirror()} {_SUITE} main\n", encoding="utf-8")
-    (apt / "status").touch()
-    options = [
-        "-qq", "-y", "-o", f"Dir::Etc={apt / 'etc'}", "-o", f"Dir::State={apt / 'state'}", "-o",
-        f"Dir::State::status={apt / 'status'}", "-o", f"Dir::Cache={apt / 'cache'}", "-o", "Debug::NoLocking=1", "-o",
-        "Acquire::Languages=none", "-o", "Acquire::Check-Valid-Until=false", "-o", "Acquire::Check-Date=false", "-o",
-        "APT::Sandbox::User=root", "-o", "APT::Install-Recommends=false",
-    ]  # fmt: skip
-    run(["apt-get", *options, "update"])
-    run(["apt-get", *options, "install", "--download-only", *_PACKAGES])
-    for package in sorted((apt / "cache" / "archives").glob("*.deb")):
-        run(["dpkg-deb", "-x", str(package), str(folder)])
-    shutil.rmtree(apt)
+    with debian.apt("sid") as apt:
+        debian.unpack(apt.with_dependencies(_PACKAGES), folder)
     if not (folder / "usr" / "sbin" / "mysqld").exists():
-        raise UnavailableError("Debian's mysql-server-core has no usr/sbin/mysqld")
-
-
-def _mirror() -> str:
-    """Where this host gets its packages from."""
-    lists = Path("/etc/apt")
-    files = [*lists.glob("sources.list.d/*.sources"), lists / "sources.list", *lists.glob("sources.list.d/*.list")]
-    for file in files:
-        text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
-        found = re.search(r"^(?:URIs:\s*|deb\s+(?:\[.*?\]\s*)?)(\S+)", text, re.MULTILINE)
-        if found:
-            return found[1]
-    raise UnavailableError("this host has no apt sources")
+        raise debian.UnavailableError("Debian's mysql-server-core has no usr/sbin/mysqld")
 
 
 def _fetch_connector(folder: Path) -> None:
-    run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), CONNECTOR, "lz4", "zstandard"])
-
-
-def run(command: list[str]) -> None:
-    """Run what fetches something. Raises UnavailableError when it fails."""
-    try:
-        processes.run(command, _FETCH_TIMEOUT_S)
-    except (OSError, AssertionError, subprocess.TimeoutExpired) as error:
-        raise UnavailableError(f"{command[0]}: {str(error)[:300]}") from error
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), CONNECTOR]
+    debian.run([*command, "lz4", "zstandard"])

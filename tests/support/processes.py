@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import workers
+from tests.support import patience
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = Path(workers.__file__ or "").parents[1]
@@ -39,16 +40,20 @@ def stop(process: subprocess.Popen[bytes], timeout_s: float) -> int:
     if process.poll() is None:
         process.terminate()
     try:
-        return process.wait(timeout_s)
+        return process.wait(patience.seconds(timeout_s))
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
         return -9
 
 
-def run(command: Sequence[str], timeout_s: float = 120) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end; its output is part of the error when it fails."""
-    done = subprocess.run(command, capture_output=True, env=environment(), timeout=timeout_s, check=False)
+def run(
+    command: Sequence[str], timeout_s: float = 120, folder: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command to its end, in *folder* if one is named; its output is part of the error when it fails."""
+    done = subprocess.run(
+        command, capture_output=True, cwd=folder, env=environment(), timeout=patience.seconds(timeout_s), check=False
+    )
     if done.returncode != 0:
         text = (done.stdout[-2000:] + done.stderr[-6000:]).decode(errors="replace")
         raise AssertionError(f"{' '.join(command)[:400]} ended with {done.returncode}:\n{text}")

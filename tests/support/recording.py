@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support import generallog, processes, serverrules, statements, sysbench, workload
+from tests.support import generallog, patience, processes, serverrules, statements, sysbench, workload
 from tests.support.namespaces import Namespace
 from tests.support.servers import MariaDB
 from tests.support.statements import Statement
 
 TABLES = workload.TABLES + sysbench.TABLES
-TIMEOUT_S = 600
+TIMEOUT_S = patience.seconds(600)
 ODD_LIST = "odd"
 
 

@@ -13,7 +13,7 @@ from typing import Self
 
 import pymysql
 
-from tests.support import processes
+from tests.support import patience, processes
 from tests.support.namespaces import Namespace
 
 USER = "app"
@@ -21,7 +21,7 @@ PASSWORD = "app secret"
 DATABASE = "app"
 CLIENT = "10.9.0.2"
 """Address of a client on another host; those on this one come from loopback addresses."""
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = patience.seconds(60)
 
 # One statement a line, as --init-file wants them. The server looks no names up, so each address has its own account.
 _ACCOUNTS = "".join(

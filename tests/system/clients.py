@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.support import mysql97, processes
-from tests.support.mysql97 import UnavailableError
+from tests.support import debian, mysql97, processes
+from tests.support.debian import UnavailableError
 
 SENDERS: Final = Path(__file__).parent / "senders"
 
@@ -34,12 +34,12 @@ def _python(module: str, programs: str = "") -> list[str]:
 
 
 def _connector(folder: Path) -> None:
-    mysql97.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), _CONNECTOR])
+    debian.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), _CONNECTOR])
 
 
 def _connector_command(_: Path) -> list[str]:
     name = f"mysql-connector-{sys.version_info.major}{sys.version_info.minor}"
-    return _python("connector_sender", str(mysql97.once(name, _connector)))
+    return _python("connector_sender", str(debian.once(name, _connector)))
 
 
 def _mariadb_command(_: Path) -> list[str]:
@@ -51,25 +51,25 @@ def _mysql_command(_: Path) -> list[str]:
 
 
 def _mysql2(folder: Path) -> None:
-    mysql97.run([_installed("npm"), "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), _MYSQL2])
+    debian.run([_installed("npm"), "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), _MYSQL2])
 
 
 def _mysql2_command(_: Path) -> list[str]:
     node = _installed("node")
-    return [node, str(SENDERS / "mysql2_sender.js"), "--programs", str(mysql97.once("mysql2", _mysql2))]
+    return [node, str(SENDERS / "mysql2_sender.js"), "--programs", str(debian.once("mysql2", _mysql2))]
 
 
 def _jdbc(folder: Path) -> None:
     """The driver out of the distribution's package, unpacked, as its dependencies are not needed."""
     packages = folder / "packages"
     packages.mkdir()
-    mysql97.run(["sh", "-c", f"cd {shlex.quote(str(packages))} && apt-get -qq download {_JDBC}"])
+    debian.run(["sh", "-c", f"cd {shlex.quote(str(packages))} && apt-get -qq download {_JDBC}"])
     for package in packages.glob("*.deb"):
-        mysql97.run(["dpkg-deb", "-x", str(package), str(folder)])
+        debian.run(["dpkg-deb", "-x", str(package), str(folder)])
 
 
 def _jdbc_command(_: Path) -> list[str]:
-    java, jar = _installed("java"), mysql97.once("mariadb-jdbc", _jdbc) / _JAR
+    java, jar = _installed("java"), debian.once("mariadb-jdbc", _jdbc) / _JAR
     return [java, "-Duser.timezone=UTC", "-cp", str(jar), str(SENDERS / "MariadbJdbcSender.java")]
 
 

@@ -42,7 +42,7 @@ class Server:
 
 @contextmanager
 def running(name: str) -> Iterator[Server]:
-    """A server of that name in a namespace of its own. Raises mysql97.UnavailableError."""
+    """A server of that name in a namespace of its own. Raises debian.UnavailableError."""
     with Namespace() as namespace, reachable_folder() as folder:
         if name == "mariadb":
             certificate, key = certificates.write(folder)

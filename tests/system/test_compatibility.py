@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.support import tls_account
+from tests.support.debian import UnavailableError
 from tests.support.folders import reachable_folder
-from tests.support.mysql97 import UnavailableError
 from tests.support.recorder import TrafficFile
 from tests.support.servers import PASSWORD, USER
 from tests.support.statements import Statement

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from collector.reading.replay import Replay
+from tests.support.debian import UnavailableError
 from tests.support.folders import reachable_folder
-from tests.support.mysql97 import UnavailableError
 from tests.support.recorder import TrafficFile
 from tests.support.servers import PASSWORD, USER
 from tests.system import plan

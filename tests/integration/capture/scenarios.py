@@ -31,6 +31,7 @@ from collector.capture.methods import METHODS
 from collector.capture.sandbox import Sandbox
 from collector.capture.slots import Slot
 from tests.integration.capture import ringreader
+from tests.support import patience
 from tests.support.servers import DATABASE, PASSWORD, USER
 from tests.unit.collector.capture import interpreter, test_filter
 from tests.unit.collector.capture.packets import ACK, CLIENT, PSH, SERVER, SYN, ipv4, ipv6, tcp
@@ -39,7 +40,7 @@ from workers.settings import Settings
 
 PORT: Final = 3306
 _BLOCK_TIMEOUT_MS: Final = 50
-_SETTLED_S: Final = 0.3  # several times the block timeout
+_SETTLED_S: Final = patience.seconds(0.3)  # several times the block timeout
 _FAMILIES: Final = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 _METHODS: Final = tuple(method.METHOD for method in METHODS)
 _PACKET_FANOUT: Final = 18

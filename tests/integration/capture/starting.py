@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.support import processes, records
+from tests.support import patience, processes, records
 from tests.support.namespaces import Namespace
 
 SCENARIOS = "tests.integration.capture.scenarios"
-_WAIT_S = 30
+_WAIT_S = patience.seconds(30)
 
 
 class Started(NamedTuple):

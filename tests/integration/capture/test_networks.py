@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.support import generallog, networks, processes, recording, records, statements
+from tests.support import generallog, networks, patience, processes, recording, records, statements
 from tests.support.collector import Collector
 from tests.support.folders import reachable_folder
 from tests.support.namespaces import Namespace
@@ -32,7 +32,7 @@ NETWORKS = {
     "vlan": Network(over="vlan"),
     "fragments": Network(over="router", fragments="join"),
 }
-WAIT_S = 30
+WAIT_S = patience.seconds(30)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import pytest
 from collector.capture import methods
 from collector.supervisor.lifecycle import READY
 from tests.integration.capture.starting import incarnation, make_veth, running, status, wait_for, wait_for_restart
-from tests.support import processes
+from tests.support import patience, processes
 from tests.support.collector import Archive, Collector
 from tests.support.namespaces import Namespace
 from tests.support.servers import MariaDB
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 
 EXIT_CANNOT_START = 3
 METHODS = tuple(method.METHOD for method in methods.METHODS)
-_WAIT_S = 30
+_WAIT_S = patience.seconds(30)
 
 
 def run_statements(namespace: Namespace, server: MariaDB, prefix: str, count: int) -> list[str]:

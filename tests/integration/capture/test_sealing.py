@@ -25,7 +25,7 @@ from collector.privileges import (
     CAP_SYS_PTRACE,
 )
 from tests.integration.capture import intrusion
-from tests.support import processes
+from tests.support import patience, processes
 from tests.support.collector import Collector
 from tests.support.namespaces import Namespace
 from tests.support.servers import MariaDB
@@ -44,7 +44,7 @@ root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can show wha
 with_filter = pytest.mark.skipif(seccomp.flags() is None, reason="this kernel has no seccomp filter")
 with_landlock = pytest.mark.skipif(landlock.version() < 6, reason="this kernel has no Landlock of version 6")
 
-_WAIT_S = 60
+_WAIT_S = patience.seconds(60)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,54 @@
+"""A job of a guest that runs some of our own tests, on the compiled build that is installed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tests.support import builds, debian, processes
+from tests.support.guests.machine import Job
+
+SLOWNESS: Final = 8
+"""How much slower a guest is than its host, roughly: its processor is emulated."""
+_SITE: Final = "site"
+_PROJECT: Final = "project"
+# What builds and checks, but does not run.
+_LEFT_OUT: Final = ("mypy", "*mypyc*", "ast_serialize", "librt", "pip", "Cython", "setuptools", "ruff*")
+
+
+def job(groups: Mapping[str, str], timeout_s: float, modules: Sequence[str] = ()) -> Job:
+    """Runs *modules*, and pytest once for each of *groups*, with its words as the arguments.
+
+    What a module prints comes back as NAME.out, what pytest found as GROUP.xml.
+
+    Raises UnavailableError where the compiled build is not installed.
+    """
+    if builds.under_test() != "compiled":
+        raise debian.UnavailableError("a guest tests the compiled build, and this is another")
+    lines = [
+        f"cd /job/{_PROJECT}",
+        f"export PYTHONPATH=/job/{_SITE} PYTHONSAFEPATH=1 QUERYTAP_HOTPATH=compiled QUERYTAP_TEST_SLOWNESS={SLOWNESS}",
+        *(_module(name) for name in modules),
+        *(_pytest(name, words) for name, words in groups.items()),
+    ]
+    root = processes.ROOT
+    return Job(
+        script="\n".join(lines),
+        files={
+            _SITE: processes.PACKAGES,
+            f"{_PROJECT}/tests": root / "tests",
+            f"{_PROJECT}/bench": root / "bench",
+            f"{_PROJECT}/pyproject.toml": root / "pyproject.toml",
+        },
+        left_out=_LEFT_OUT,
+        timeout_s=timeout_s,
+        memory_mib=3072,
+    )
+
+
+def _module(name: str) -> str:
+    return f"echo '== {name}'; PYTHONPATH=$PYTHONPATH:. python3 -m {name} >/out/{name}.out"
+
+
+def _pytest(name: str, words: str) -> str:
+    return f"echo '== {name}'; python3 -m pytest {words} --durations=5 --junit-xml=/out/{name}.xml"

@@ -1,0 +1,14 @@
+"""How long tests wait for what takes no time on an ordinary machine: longer where the machine says that it is slow."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+SLOWNESS: Final = float(os.environ.get("QUERYTAP_TEST_SLOWNESS", "1"))
+"""How often an ordinary machine could do in the same time what this one does; emulated ones say so."""
+
+
+def seconds(ordinary: float) -> float:
+    """What is *ordinary* seconds elsewhere, on this machine."""
+    return ordinary * SLOWNESS
