@@ -221,9 +221,12 @@ class Aggregator:
         self._batch.adapt(_limits(self._config), self._config.batch.zstd_level)
 
     def adapt_store(self) -> None:
-        """Keep to the bounds of store and stop that are said now."""
-        self._store.adapt(self._config)
+        """Keep to the bounds of store and stop that are said now, and reach the store as is said now."""
         self._ending.bound(self._config.process.stop_timeout_s * _NS)
+        try:
+            self._store.adapt(self._config)
+        except StartError as error:
+            _log.error("the store is used as before: %s; %s", error.message, error.remedy)
 
     def adapt_recipients(self) -> None:
         """Seal for those who are named now; where one's key cannot be used, for those from before."""
@@ -400,6 +403,10 @@ LIVE: Final[Live[Aggregator]] = {
     "batch.max_mib": Aggregator.adapt_batch,
     "batch.max_age_s": Aggregator.adapt_batch,
     "batch.zstd_level": Aggregator.adapt_batch,
+    "store.region": Aggregator.adapt_store,
+    "store.credentials_file": Aggregator.adapt_store,
+    "store.ca_file": Aggregator.adapt_store,
+    "store.timeout_s": Aggregator.adapt_store,
     "store.local_max_mib": Aggregator.adapt_store,
     "store.min_free_percent": Aggregator.adapt_store,
     "process.stop_timeout_s": Aggregator.adapt_store,

@@ -5,26 +5,28 @@ Object stores have their own durability; obstore's local store has none (no fsyn
 
 from __future__ import annotations
 
-import datetime as dt
 import errno
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from collector.aggregator.durable import create_file, make_folders, sync_folder
+from collector.archive.failures import failure, is_there_already
 from collector.archive.layout import PREFIX, Header, ObjectError, unpack_header, unpack_prefix
 from collector.archive.names import SUFFIX, TEMPORARY, ObjectName, read_name
-from collector.archive.packing import first_line
+from collector.archive.remote import Access, AccessError, open_remote
 from collector.config import Config, StartError
 from collector.places import archive_place, local_folder
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
 FLOOR_BYTES: Final = 64 << 20
 """What a local archive keeps even where others have filled the disk: else nothing would be recorded there."""
 
 _MIB: Final = 1 << 20
-_MOST_PATIENCE_S: Final = 30
 
 
 class TransportError(Exception):
@@ -184,35 +186,24 @@ class LocalFolder:
 class RemoteStore:
     """A store that obstore reaches by URL: S3 and what speaks it, GCS, Azure.
 
-    Promise: nothing takes longer than *patience_s*; trying again is the caller's business, who has others to serve.
+    Promise: a request is tried once; trying again is the caller's business, who has others to serve.
     """
 
-    def __init__(self, url: str, patience_s: float) -> None:
+    def __init__(self, url: str, access: Access) -> None:
         self.place = url
-        self._patience_s = 0.0
-        self._have_patience(patience_s)
-
-    def _have_patience(self, patience_s: float) -> None:
-        from obstore.store import from_url
-
-        self._patience_s = patience_s
-        patience = dt.timedelta(seconds=patience_s)
-        self._store = from_url(
-            self.place,
-            client_options={"timeout": patience, "connect_timeout": patience},
-            retry_config={"max_retries": 0, "retry_timeout": patience},
-        )
+        self._store = _opened(url, access)
 
     def put(self, name: str, data: bytes) -> None:
         """Create-only, as the store itself promises it."""
-        from obstore.exceptions import AlreadyExistsError, BaseError
+        from obstore.exceptions import BaseError
 
         try:
             self._store.put(name, data, mode="create")
-        except AlreadyExistsError:
-            return  # the name holds the content's hash: an earlier try went through
         except (BaseError, OSError) as error:
-            raise TransportError(f"{self.place}: {first_line(error)}", retry=True) from error
+            if is_there_already(error):
+                return  # the name holds the content's hash: an earlier try went through
+            why = failure(error)
+            raise TransportError(f"{self.place}: {why.message}; {why.remedy}", retry=True) from error
 
     def has(self, name: str) -> bool | None:
         """Ask the store; None when it does not answer."""
@@ -235,14 +226,27 @@ class RemoteStore:
         return
 
     def adapt(self, config: Config) -> None:
-        """Take a request for lost sooner or later."""
-        if patience_s(config) != self._patience_s:
-            self._have_patience(patience_s(config))
+        """Reach it as is said now; the file of credentials is read again. Raises StartError, and goes on as before."""
+        self._store = _opened(self.place, access_of(config))
 
 
-def patience_s(config: Config) -> float:
-    """How long one request to a remote store may take, so that a stop keeps to its time."""
-    return min(_MOST_PATIENCE_S, config.process.stop_timeout_s / 4)
+def access_of(config: Config) -> Access:
+    """How the settings say that a remote store is reached; no request takes so long that a stop overruns its time."""
+    store = config.store
+    return Access(
+        endpoint=store.endpoint,
+        region=store.region,
+        ca_file=store.ca_file,
+        credentials_file=store.credentials_file,
+        timeout_s=min(store.timeout_s, config.process.stop_timeout_s / 4),
+    )
+
+
+def _opened(url: str, access: Access) -> ObjectStore:
+    try:
+        return open_remote(url, access)
+    except AccessError as error:
+        raise StartError(error.message, error.remedy) from error
 
 
 def open_store(config: Config) -> LocalFolder | RemoteStore:
@@ -250,12 +254,7 @@ def open_store(config: Config) -> LocalFolder | RemoteStore:
     folder = local_folder(archive_place(config.store.url, config.paths.state))
     if folder is not None:
         return LocalFolder(folder, config.store.local_max_mib * _MIB, config.store.min_free_percent)
-    from obstore.exceptions import BaseError
-
-    try:
-        return RemoteStore(config.store.url, patience_s(config))
-    except (BaseError, ValueError) as error:
-        raise StartError(f"{config.store.url} cannot be used: {first_line(error)}", "see store.url") from error
+    return RemoteStore(config.store.url, access_of(config))
 
 
 def read_clear_header(path: Path) -> Header | None:

@@ -259,6 +259,31 @@ def user_name() -> Check:
     return Check("empty, or a user name", problem)
 
 
+def server_url() -> Check:
+    """The URL of a server, which names no user and no path."""
+
+    def problem(value: str) -> str | None:
+        if re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+/?", value, re.ASCII) is None:
+            return "must be https:// and a host, perhaps with a port"
+        return None
+
+    return Check("https:// and a host, perhaps with a port", problem)
+
+
+def region_name() -> Check:
+    """A region of a store, such as eu-central-1."""
+
+    def problem(value: str) -> str | None:
+        return None if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", value, re.ASCII) else "must be a region's name"
+
+    return Check("a region's name", problem)
+
+
+def empty_or(check: Check) -> Check:
+    """Empty, or what passes *check*."""
+    return Check(f"empty, or {check.bounds}", lambda value: check.problem(value) if value else None)
+
+
 def store_url(*schemes: str) -> Check:
     """Empty, an absolute path, or a URL of one of *schemes* that carries no secret."""
     listed = ", ".join(f"{scheme}://" for scheme in schemes)

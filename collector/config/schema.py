@@ -14,12 +14,15 @@ from collector.config.option import (
     absolute_path,
     between,
     each,
+    empty_or,
     interface_name,
     namespace,
     one_of,
     option,
     options_of,
     power_of_two,
+    region_name,
+    server_url,
     store_url,
     user_name,
 )
@@ -280,11 +283,51 @@ class StoreOptions:
 
     url: str = option(
         "",
-        'The archive: an absolute path, or a URL. Empty: the folder "archive" in paths.state. Local folders are '
-        "supported; s3://, gs:// and az:// are accepted as an experiment.",
+        'The archive: an absolute path, or a URL of a folder (file:///folder), of S3 and what speaks it '
+        "(s3://bucket/folder), of Google Cloud Storage (gs://bucket/folder) or of Azure (az://container/folder). "
+        'Empty: the folder "archive" in paths.state. docs/store.md tells more.',
         applies="restart",
         check=store_url("file", "s3", "gs", "az"),
         example="file:///srv/querytap",
+    )
+    endpoint: str = option(
+        "",
+        "Server of an s3:// or az:// store, where it is another than Amazon's or Microsoft's. With http:// nobody "
+        "checks who answers: objects are sealed and credentials of S3 sign and are not sent, but whoever is on the way "
+        "can keep objects from the store.",
+        applies="restart",
+        check=empty_or(server_url()),
+        example="https://ceph.example.net:8443",
+    )
+    region: str = option(
+        "",
+        'Region of an s3:// store. Empty: what AWS_REGION says, else "us-east-1", which most other servers take.',
+        applies="reload",
+        check=empty_or(region_name()),
+        example="eu-central-1",
+    )
+    credentials_file: str = option(
+        "",
+        "File with the credentials for a remote store. It has lines of the form name = value; for gs:// it is the JSON "
+        "file of a service account's key. The aggregator alone opens it, as process.user, and again "
+        "after a reload and when the store denies access. Empty: the environment, and the role of the machine.",
+        applies="reload",
+        check=empty_or(absolute_path()),
+        example="/run/credentials/querytap.service/store",
+    )
+    ca_file: str = option(
+        "",
+        "PEM file with the authorities that vouch for a remote store, beside those that the system trusts.",
+        applies="reload",
+        check=empty_or(absolute_path()),
+        example="/etc/querytap/ca.pem",
+    )
+    timeout_s: float = option(
+        60.0,
+        "Longest time that one request to a remote store takes, sending an object included.",
+        unit="s",
+        applies="reload",
+        check=between(1, 3600),
     )
     local_max_mib: int = option(
         10_240,
@@ -455,6 +498,11 @@ RULES: tuple[Rule, ...] = (
         ("store.local_max_mib", "batch.max_mib"),
         "the archive (store.local_max_mib) must have room for one batch (batch.max_mib)",
         lambda config: config.batch.max_mib <= config.store.local_max_mib,
+    ),
+    Rule(
+        ("store.endpoint", "store.url"),
+        "another server (store.endpoint) can be named for a store.url with s3:// or az://",
+        lambda config: not config.store.endpoint or config.store.url.startswith(("s3://", "az://")),
     ),
     Rule(
         ("paths.run", "paths.state"),

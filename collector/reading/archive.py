@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from collector.archive.layout import Header
 from collector.archive.names import TEMPORARY, ObjectName, read_name
 from collector.archive.packing import first_line
+from collector.archive.remote import Access, AccessError, open_remote
 from collector.places import local_folder
 from collector.reading.replacing import replace_start
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 
+_RETRIES: Final = 5
 _START_BYTES: Final = 64 << 10
 """Of an object, where only its header is asked for: few are longer."""
 
@@ -249,7 +251,8 @@ def _put(url: str, path: str, start: bytes, rest: BinaryIO) -> None:
 
 @functools.cache
 def _store(url: str) -> ObjectStore:
-    """Opened once a process."""
-    from obstore.store import from_url
-
-    return from_url(url)
+    """Opened once a process, with credentials of the environment. Raises OSError."""
+    try:
+        return open_remote(url, Access(retries=_RETRIES))
+    except AccessError as error:
+        raise OSError(f"{error.message}; {error.remedy}") from error

@@ -65,7 +65,7 @@ MAY_BE_IMPORTED_BY: dict[str, tuple[str, ...]] = {
         "workers.mysql.compression",
         "workers.mysqlx.compression",
     ),
-    "obstore": ("collector.aggregator", "collector.reading"),
+    "obstore": ("collector.aggregator", "collector.reading", "collector.archive.remote"),
     "pymysql": ("collector.monitor",),
 }
 

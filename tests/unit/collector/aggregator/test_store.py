@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import datetime as dt
 import os
 import socket
 import stat
@@ -9,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from collector.aggregator import store as stores
-from collector.aggregator.store import LocalFolder, RemoteStore, TransportError, open_store
+from collector.aggregator.store import LocalFolder, RemoteStore, TransportError, access_of, open_store
 from collector.archive.names import ObjectName, write_name
+from collector.archive.remote import Access
 from collector.config import Config, StartError, from_mapping
 from tests.unit.collector.aggregator.making import SECOND, START_NS, header, sealed
 
@@ -160,28 +160,25 @@ def test_a_write_that_fails_may_be_tried_again(tmp_path: Path) -> None:
 
 
 def test_a_remote_object_is_created_once() -> None:
-    store = RemoteStore("memory:///", 1)
+    store = RemoteStore("memory:///", Access())
     store.put(name(1), b"data")
     store.put(name(1), b"data")
     assert list(store.make_room(10)) == []
 
 
 def test_a_store_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        for key, value in {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}",
-            "AWS_ALLOW_HTTP": "true",
-            "AWS_ACCESS_KEY_ID": "a",
-            "AWS_SECRET_ACCESS_KEY": "b",
-            "AWS_REGION": "c",
-            "NO_PROXY": "127.0.0.1",
-        }.items():
-            monkeypatch.setenv(key, value)
-        store = RemoteStore("s3://bucket", 0.1)
-        with pytest.raises(TransportError) as caught:
+        store = RemoteStore("s3://bucket", reaching(silent))
+        with pytest.raises(TransportError, match="time is over") as caught:
             store.put(name(1), b"data")
         assert caught.value.retry
         assert store.has(name(1)) is None
+
+
+def reaching(server: socket.socket) -> Access:
+    return Access(endpoint=f"http://127.0.0.1:{server.getsockname()[1]}", region="eu", timeout_s=0.1)
 
 
 @pytest.mark.parametrize("url", ["", "{state}/archive", "file://{state}/archive"])
@@ -207,12 +204,16 @@ def test_other_bounds_hold_from_the_next_object_on(tmp_path: Path, monkeypatch: 
     assert [evicted.name for evicted in store.make_room(MIB)] == [name(2)]
 
 
-def test_a_remote_store_takes_on_another_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[object] = []
-    monkeypatch.setattr(
-        "obstore.store.from_url", lambda _, **options: made.append(options["client_options"]["timeout"])
-    )
-    store = RemoteStore("s3://bucket", 7.5)
+def test_a_remote_store_is_reached_as_is_said_now_or_else_as_before(tmp_path: Path) -> None:
+    store = RemoteStore("memory:///", Access())
+    store.put(name(1), b"data")
+    with pytest.raises(StartError, match="cannot be read"):
+        store.adapt(from_mapping({"store": {"ca_file": str(tmp_path / "none.pem")}}))
+    assert store.has(name(1))
     store.adapt(from_mapping({}))
-    store.adapt(from_mapping({"process": {"stop_timeout_s": 4}}))
-    assert made == [dt.timedelta(seconds=7.5), dt.timedelta(seconds=1)]
+    assert store.has(name(1)) is False
+
+
+def test_a_request_takes_no_longer_than_a_stop_can_wait() -> None:
+    config = {"store": {"timeout_s": 50}, "process": {"stop_timeout_s": 100}}
+    assert access_of(from_mapping(config)).timeout_s == 25

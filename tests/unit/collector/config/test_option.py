@@ -142,6 +142,11 @@ def test_a_list_names_the_item_that_is_wrong_or_repeated() -> None:
         (options.store_url("file", "s3"), "file:///srv/archive"),
         (options.store_url("file", "s3"), "s3://bucket"),
         (options.store_url("file", "s3"), "s3://bucket/folder"),
+        (options.server_url(), "https://ceph.example.net:8443"),
+        (options.server_url(), "http://[::1]:80/"),
+        (options.region_name(), "eu-central-1"),
+        (options.empty_or(options.region_name()), ""),
+        (options.empty_or(options.region_name()), "eu"),
     ],
 )
 def test_a_well_formed_text_passes(check: Check, value: str) -> None:
@@ -161,6 +166,11 @@ def test_a_well_formed_text_passes(check: Check, value: str) -> None:
         (options.interface_name(), "..", "is no interface name"),
         (options.interface_name(), "eth\x07", "is no interface name"),
         (options.interface_name(), "any", "is no interface; leave the list empty for all"),
+        (options.server_url(), "", "must be https:// and a host, perhaps with a port"),
+        (options.server_url(), "https://user:hush@host", "must be https:// and a host, perhaps with a port"),
+        (options.server_url(), "host:80", "must be https:// and a host, perhaps with a port"),
+        (options.region_name(), "eu central", "must be a region's name"),
+        (options.empty_or(options.absolute_path()), "ca.pem", "must be an absolute path"),
         (options.user_name(), "root:x", "must be a user's name"),
         (options.user_name(), "0", "must be a user's name"),
         (options.user_name(), "a" * 33, "must be a user's name"),

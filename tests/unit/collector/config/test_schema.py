@@ -72,5 +72,6 @@ def test_every_section_is_a_field_of_the_configuration_and_has_a_meaning() -> No
 def test_only_numbers_that_may_be_fractions_are_declared_as_such() -> None:
     assert [key for key, option in OPTIONS.items() if option.kind is Kind.NUMBER] == [
         "batch.max_age_s",
+        "store.timeout_s",
         "budget.cpu_percent",
     ]

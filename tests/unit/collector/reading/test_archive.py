@@ -100,7 +100,7 @@ def test_a_renamed_object_contradicts_its_header() -> None:
 
 def test_a_store_is_listed_and_read_by_its_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_object(tmp_path, sequence=5)
-    monkeypatch.setattr(obstore.store, "from_url", lambda _: LocalStore(tmp_path))
+    monkeypatch.setattr(obstore.store, "from_url", lambda _, **__: LocalStore(tmp_path))
     (entry,) = list_archive("s3://bucket/archive")
     assert entry.name is not None
     assert entry.name.sequence == 5
