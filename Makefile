@@ -16,7 +16,7 @@ export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help build demo test test-interpreted test-system explore fuzz bench idle micro lint clean
+.PHONY: help build demo test test-interpreted test-system explore fuzz bench reading idle micro lint clean
 
 help:
 	@echo "make demo              record a real server's traffic for ten seconds and show what was collected"
@@ -27,6 +27,7 @@ help:
 	@echo "make fuzz              hostile bytes, a minute for each target; ARGS=--help tells more"
 	@echo "make bench             CPU a statement of the whole process tree, beside tcpdump (about 8 minutes, wants root)"
 	@echo "make idle              CPU and wake-ups of each process while no statement comes (about 3 minutes)"
+	@echo "make reading           CPU of digest and search over a generated archive, beside grep and pt-query-digest"
 	@echo "make micro             CPU of one compiled module at a time"
 	@echo "make lint              ruff, and mypy --strict"
 	@echo "make build             the virtual environment with querytap compiled into it: $(BIN)/querytap"
@@ -63,6 +64,9 @@ bench: build
 
 idle: build
 	$(COMPILED) $(BIN)/python bench/idle.py $(ARGS)
+
+reading: build
+	$(COMPILED) $(BIN)/python bench/reading $(ARGS)
 
 micro: build
 	$(COMPILED) $(BIN)/python bench/micro $(ARGS)

@@ -130,7 +130,7 @@ def _windows(settings: dict[str, Any]) -> str:
 
 def _methods(result: dict[str, Any]) -> Iterator[str]:
     settings = result["settings"]
-    yield f"### Ways of capture, {settings['workers']} workers, `responses = \"{', '.join(settings['responses'])}\"`"
+    yield f'### Ways of capture, {settings["workers"]} workers, `responses = "{", ".join(settings["responses"])}"`'
     yield ""
     yield _measured(result)
     yield _windows(settings)

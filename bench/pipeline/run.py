@@ -114,9 +114,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--ring-mib", type=int, default=64, help="of one worker; tcpdump gets as much as all of them")
     found.add_argument("--methods", nargs="+", choices=_METHODS, default=["ring"], help="values of capture.method")
     found.add_argument("--block-sizes", type=int, nargs="+", default=[1024], help="KiB: values of capture.block_kib")
-    found.add_argument(
-        "--timeouts", type=int, nargs="+", default=[250], help="ms: values of capture.block_timeout_ms"
-    )
+    found.add_argument("--timeouts", type=int, nargs="+", default=[250], help="ms: values of capture.block_timeout_ms")
     found.add_argument("--texts", type=int, default=200_000, help="statements after which the texts begin anew")
     found.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of querytap")
     found.add_argument("--alone", action="store_true", help="without tcpdump beside it")

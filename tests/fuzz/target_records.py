@@ -1,4 +1,4 @@
-"""The body of a hostile block is read, or refused with BlockError and nothing else; what is read can be printed."""
+"""A hostile block is read, or refused with BlockError and nothing else; what is read can be printed and summed up."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ from typing import Any, Final
 
 import msgpack
 
+from collector.reading.formats import FORMATS, encode
 from collector.reading.lines import render_json
+from collector.reading.load import Grouping
+from collector.reading.search import Search
+from collector.reading.selection import Selection
 from tests.fuzz.script import Script, damaged
 from tests.support import mysql_packets as mysql
 from tests.support.packets import Connection
 from tests.support.play import START_NS
 from workers import records
+from workers.columns import Columns
 from workers.pipeline import Pipeline
 from workers.settings import Settings
 
+_SEARCH: Final = Search(text="e", statuses=frozenset({"ok", "error", "result", "unknown"}))
 _MOST_READ: Final = 300
 """Statements of one input: a short body may claim 2**18 rows."""
 _NUMBERS: Final = (
@@ -113,15 +119,30 @@ def run(data: bytes) -> int:
     """One input; what came of it in short."""
     script = Script(data)
     said: list[object] = []
+    body = _body(script)
     try:
-        for one in itertools.islice(records.statements(_body(script)), _MOST_READ):
+        for one in itertools.islice(records.statements(body), _MOST_READ):
             line = render_json(one, "db1", raw=True)
             assert "\n" not in line
+            assert all(encode(form.render(one, "db1", False)) for form in FORMATS.values())
             if len(said) < 8:
                 said.append((one.command, one.status, one.parameters is None, len(json.loads(line))))
     except records.BlockError as error:
         said.append("".join(sign for sign in str(error) if sign.isalpha())[:50])
+    said.append(_summed(body))
     return hash(tuple(said))
+
+
+def _summed(body: bytes) -> int:
+    """How many rows a search finds by columns, summed up by their shapes."""
+    try:
+        columns = Columns(body)
+        rows = Selection(_SEARCH).rows(columns)[:_MOST_READ]
+        loads = Grouping("shape").loads(columns, rows, "db1")
+    except records.BlockError:
+        return -1
+    assert sum(load.count for load in loads.values()) == len(rows)
+    return len(rows)
 
 
 SEEDS: Final = {
