@@ -25,7 +25,7 @@ _MB: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one command took, its children included."""
+    """What one command took. It reads with one process: those of a pool are not its children, and would not count."""
 
     what: str
     statements: int
@@ -49,7 +49,6 @@ def main() -> int:
     """Make the archive, measure, print a table and write the result."""
     parser = argparse.ArgumentParser(prog="python -m bench.reading", description=__doc__)
     parser.add_argument("--statements", type=int, default=1_000_000, help="in the archive (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that read (default: all)")
     parser.add_argument("--folder", type=Path, help="for archive and logs; kept (default: a temporary one)")
     arguments = parser.parse_args()
     try:
@@ -60,7 +59,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary) / "reading"
         key = folder / "reader.key" if folder.exists() else archive.make(folder, arguments.statements)
-        costs = list(_measure(folder, key, arguments.statements, arguments.jobs))
+        costs = list(_measure(folder, key, arguments.statements))
     print("| command | CPU s | us a statement | statements/s of CPU | MB/s of CPU | MiB |")
     print("|---|---|---|---|---|---|")
     for cost in costs:
@@ -72,9 +71,9 @@ def main() -> int:
     return 0
 
 
-def _measure(folder: Path, key: Path, statements: int, jobs: int) -> Iterator[Cost]:
+def _measure(folder: Path, key: Path, statements: int) -> Iterator[Cost]:
     querytap = [sys.executable, "-m", "collector.cli"]
-    where = [str(folder / "archive"), "--key", str(key), "--jobs", str(jobs)]
+    where = [str(folder / "archive"), "--key", str(key), "--jobs", "1"]
     log, packed, part = folder / "slow.log", folder / "slow.log.zst", folder / "part.log"
 
     def cost(what: str, command: Sequence[str], output: Path | None = None, count: int = statements) -> Cost:
@@ -89,7 +88,7 @@ def _measure(folder: Path, key: Path, statements: int, jobs: int) -> Iterator[Co
     yield cost("read --min-latency 1s", [*querytap, "read", *where, "--min-latency", "1s"])
     yield cost("digest", [*querytap, "digest", *where])
     yield cost("digest --by user", [*querytap, "digest", *where, "--by", "user"])
-    yield cost("verify", [*querytap, "verify", *where[:1], "--jobs", str(jobs)])
+    yield cost("verify", [*querytap, "verify", *where[:1], "--jobs", "1"])
     if shutil.which("zstd"):
         subprocess.run(["zstd", "-q", "-f", "-3", str(log), "-o", str(packed)], check=True)
         yield cost("zstdcat slow.log.zst, grep", ["sh", "-c", f"zstdcat {packed} | grep -c {_NEEDLE}"])

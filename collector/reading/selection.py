@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -12,6 +13,7 @@ from workers.mysql import charsets
 from workers.mysqlx import phases
 from workers.records import STATUS, Statement, statements_of
 
+_ANYTHING: Final = Search()
 _OTHER_THAN_ASCII: Final = ("utf_16", "utf_32")
 """Codecs in which bytes of ASCII are not the text that they look like."""
 
@@ -32,8 +34,10 @@ class Selection:
             rows = self._by_regex(columns, rows)
         if rows and self.search.shape is not None:
             rows = [row for row in rows if self._is_of_shape(columns.text(row))]
-        if rows and (self.search.text is not None or self.search.trace is not None):
-            rows = self._by_values(columns, rows)
+        if rows and self.search.text is not None:
+            rows = self._by_text(columns, rows)
+        if rows and self.search.trace is not None:
+            rows = _that_match(dataclasses.replace(_ANYTHING, trace=self.search.trace), columns, rows)
         return rows
 
     def statements(self, columns: Columns) -> Iterator[Statement]:
@@ -83,11 +87,20 @@ class Selection:
     def _is_of_shape(self, text: bytes | None) -> bool:
         return text is not None and shape_id(self._shapes(text)) == self.search.shape
 
-    def _by_values(self, columns: Columns, rows: list[int]) -> list[int]:
-        if self.search.text is not None and not _may_have(columns, self.search.text.casefold()):
-            rows = _with_values(columns, rows)
-        found = zip(rows, statements_of(columns, rows), strict=True)
-        return [row for row, statement in found if self.search.matches_values(statement)]
+    def _by_text(self, columns: Columns, rows: list[int]) -> list[int]:
+        assert self.search.text is not None
+        wanted, text = self.search.text.casefold(), _texts(columns)
+        shared, bound, named = map(columns.numbers, ("sql_string", "parameters_size", "query_attributes_size"))
+        own = rows if _may_have(columns, wanted) else [row for row in rows if shared[row]]
+        found = {row for row in own if wanted in text(row).casefold()}
+        others = [row for row in rows if row not in found and (bound[row] or named[row])]
+        found.update(_that_match(dataclasses.replace(_ANYTHING, text=self.search.text), columns, others))
+        return [row for row in rows if row in found]
+
+
+def _that_match(search: Search, columns: Columns, rows: list[int]) -> list[int]:
+    found = zip(rows, statements_of(columns, rows), strict=True)
+    return [row for row, statement in found if search.matches_values(statement)]
 
 
 def status(number: int) -> str:
@@ -113,13 +126,6 @@ def _may_have(columns: Columns, wanted: str) -> bool:
     if not data.isascii() or any(codec.startswith(_OTHER_THAN_ASCII) for codec in codecs):
         return True
     return wanted.isascii() and wanted.encode() in data.lower()
-
-
-def _with_values(columns: Columns, rows: Iterable[int]) -> list[int]:
-    """Rows that have more than a text of their own to look into."""
-    names = ("sql_string", "parameters_size", "query_attributes_size")
-    shared, bound, named = (columns.numbers(name) for name in names)
-    return [row for row in rows if shared[row] or bound[row] or named[row]]
 
 
 def _utf8(text: bytes | None) -> str | None:
