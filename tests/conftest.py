@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -40,6 +40,14 @@ def pytest_report_header() -> str:
 
 
 _LINES = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture(autouse=True)
+def _signal_mask() -> Iterator[None]:
+    """What a command blocks that a test calls in this process is let through again after it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @pytest.fixture(scope="session")
