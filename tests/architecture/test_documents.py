@@ -90,3 +90,10 @@ def _files_named(document: Path) -> list[str]:
 
 def _exists(document: Path, name: str) -> bool:
     return (document.parent / name).exists()
+
+
+def test_the_tests_that_a_document_names_exist() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / "pitfalls.md").read_text(encoding="utf-8")))
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert named - set(re.findall(r"^def (test_\w+)", tests, re.MULTILINE)) == set()
+    assert named
