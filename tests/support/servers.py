@@ -28,7 +28,8 @@ _ACCOUNTS = "".join(
     f"CREATE USER IF NOT EXISTS {USER}@'{host}' IDENTIFIED BY '{PASSWORD}';\nGRANT ALL ON *.* TO {USER}@'{host}';\n"
     for host in ("127.0.0.1", "::1", "localhost", "%")
 )
-_INIT = f"CREATE DATABASE IF NOT EXISTS {DATABASE};\n{_ACCOUNTS}"
+INIT = f"CREATE DATABASE IF NOT EXISTS {DATABASE};\n{_ACCOUNTS}"
+"""What the server runs at its start."""
 
 
 class MariaDB:
@@ -86,7 +87,7 @@ class MariaDB:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _install(self) -> None:
-        (self.folder / "init.sql").write_text(_INIT, encoding="utf-8")
+        (self.folder / "init.sql").write_text(INIT, encoding="utf-8")
         owner = _owner()
         if owner:
             shutil.chown(self.folder, owner)
