@@ -22,7 +22,8 @@ PACKETS: Final = {
 
 STATEMENTS: Final = {
     "statements_decoded": "Commands read whole or up to the limit, logins included.",
-    "statements_packed": "Of them, those put into a block; the others wait for their answer.",
+    "statements_packed": "Of them, those put into a block; the others wait for their answer, or were left out.",
+    "statements_filtered": "Of the decoded, those left out, as the rules of privacy.omit_* and privacy.only_* say.",
     "statements_truncated": "Of the decoded, those whose text was cut by a limit or a gap.",
 }
 """What was read."""

@@ -6,6 +6,7 @@ from workers.mysql.rules cimport Rules
 from workers.mysql.events cimport Exchange, Outbox
 from workers.mysql.framing cimport Allowance
 from workers.packet cimport Packet
+from workers.privacy cimport Privacy
 
 cdef class Pipeline:
     cdef readonly bint full
@@ -17,6 +18,7 @@ cdef class Pipeline:
     cdef Outbox _outbox
     cdef Rules _rules
     cdef Allowance _allowance
+    cdef Privacy _privacy
     cdef BlockBuilder _builder
     cdef Connections _connections
     cdef long long _now_ns
@@ -43,6 +45,7 @@ cdef class Pipeline:
     cdef unsigned long long _clock_steps
     cdef unsigned long long _durations_unknown
     cdef unsigned long long _statements_packed
+    cdef unsigned long long _statements_filtered
     cdef unsigned long long _snapped
     cpdef int packet(self, bytes data, Py_ssize_t at, Py_ssize_t end, long long time_ns, Py_ssize_t wire_length) except? -1
     cpdef int skip(self, unsigned long long packets) except? -1
@@ -52,4 +55,5 @@ cdef class Pipeline:
     cdef unsigned long long _packets(self)
     cdef int _batch(self) except? -1
     cdef int _pack(self) except? -1
+    cdef int _add(self, Exchange exchange) except? -1
     cdef int _forget_times(self, Exchange exchange)

@@ -13,6 +13,7 @@ from workers.mysql.events import Exchange, Outbox
 from workers.mysql.framing import Allowance
 from workers.mysql.rules import COMPRESSED, DESYNC, ENCRYPTED, UNMATCHED, Rules
 from workers.packet import FRAGMENT, NOT_TCP, TCP, Packet
+from workers.privacy import Privacy
 from workers.reassembly import ASTRAY, NOTHING, NOTHING_NEW
 from workers.settings import Settings
 from workers.tunnels import TUNNELS
@@ -74,6 +75,7 @@ class Pipeline:
     _outbox: Outbox
     _rules: Rules
     _allowance: Allowance
+    _privacy: Privacy
     _builder: BlockBuilder
     _connections: Connections
     _now_ns: cython.longlong
@@ -100,6 +102,7 @@ class Pipeline:
     _clock_steps: cython.ulonglong
     _durations_unknown: cython.ulonglong
     _statements_packed: cython.ulonglong
+    _statements_filtered: cython.ulonglong
     _snapped: cython.ulonglong
 
     def __init__(self, worker: int, incarnation: int, settings: Settings) -> None:
@@ -121,6 +124,8 @@ class Pipeline:
         self._untold_since_ns = 0
         self._used = self._duplicate = self._empty = self._unmatched = self._encrypted = self._compressed = 0
         self._desync = self._fragment = self._malformed = self._foreign = self._statements_packed = 0
+        self._privacy = Privacy(settings)
+        self._statements_filtered = 0
         self._snapped = self._stray = self._clock_steps = self._durations_unknown = 0
         self._clock_in_doubt = False
         self._set_from = 0
@@ -291,22 +296,31 @@ class Pipeline:
     def _pack(self) -> cython.int:
         """Put what is finished into the block, as far as it has room; the rest waits for the next one."""
         exchange: Exchange
-        packed: cython.Py_ssize_t = 0
+        taken: cython.Py_ssize_t = 0
         for exchange in self._outbox.finished:
             if self._builder.full:
                 break
-            if self._clock_in_doubt or exchange.clock != self._outbox.clock:
-                self._forget_times(exchange)
-            self._builder.add(exchange, self._now_ns)
-            packed += 1
-        self._statements_packed += packed
-        if packed == len(self._outbox.finished):
+            self._add(exchange)
+            taken += 1
+        if taken == len(self._outbox.finished):
             self._outbox.finished.clear()
-        elif packed:
-            del self._outbox.finished[:packed]
+        elif taken:
+            del self._outbox.finished[:taken]
         self._batched = 0
         self._batch_bytes = 0
         self.full = self._builder.full
+        return 0
+
+    @cython.cfunc
+    @cython.exceptval(-1)
+    def _add(self, exchange: Exchange) -> cython.int:
+        if not self._privacy.admits(exchange):
+            self._statements_filtered += 1
+            return 0
+        if self._clock_in_doubt or exchange.clock != self._outbox.clock:
+            self._forget_times(exchange)
+        self._builder.add(exchange, self._now_ns)
+        self._statements_packed += 1
         return 0
 
     @cython.cfunc
@@ -363,10 +377,7 @@ class Pipeline:
         if final:
             self.finish(now_ns)
             for exchange in self._outbox.finished:
-                if self._clock_in_doubt or exchange.clock != self._outbox.clock:
-                    self._forget_times(exchange)
-                self._builder.add(exchange, now_ns)
-            self._statements_packed += len(self._outbox.finished)
+                self._add(exchange)
             self._outbox.finished.clear()
         block = self._builder.take(self.counters(), final)
         self._told = self._packets()
@@ -389,19 +400,10 @@ class Pipeline:
         reassembly = self._connections.reassembly
         checkpoint: Checkpoint | None = self._connections.checkpoint
         values = (
-            self._used,
-            self._duplicate,
-            self._empty,
-            self._unmatched,
-            self._encrypted,
-            self._compressed,
-            self._desync,
-            self._stray,
-            self._fragment,
-            self._malformed,
-            self._foreign,
+            *self._classes(),
             self._outbox.decoded,
             self._statements_packed,
+            self._statements_filtered,
             self._outbox.truncated,
             reassembly.gaps,
             reassembly.gap_bytes,
@@ -425,6 +427,22 @@ class Pipeline:
             *((0, 0, 0) if checkpoint is None else checkpoint.counted()),
         )
         return dict(zip(NAMES, values, strict=True))
+
+    def _classes(self) -> tuple[int, ...]:
+        """Packets by what they were."""
+        return (
+            self._used,
+            self._duplicate,
+            self._empty,
+            self._unmatched,
+            self._encrypted,
+            self._compressed,
+            self._desync,
+            self._stray,
+            self._fragment,
+            self._malformed,
+            self._foreign,
+        )
 
     def kept_bytes(self) -> int:
         """What is kept of all that is unfinished or was prepared, bounded by the settings; 0 after finish()."""

@@ -8,6 +8,26 @@ Responses = Literal["none", "first", "timing", "all"]
 of it."""
 RESPONSES: Final[tuple[Responses, ...]] = get_args(Responses)
 
+Literals = Literal["keep", "mask"]
+"""What becomes of literals, bound values and what else is data in statements."""
+LITERALS: Final[tuple[Literals, ...]] = get_args(Literals)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What a rule names. Users and databases as they are named on the wire, clients as addresses or networks."""
+
+    users: tuple[str, ...] = ()
+    databases: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.users or self.databases or self.clients or self.commands)
+
+
+_NOTHING: Final = Selection()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -33,5 +53,10 @@ class Settings:
     """A block with statements in it is handed on no later than this."""
     tunnels: tuple[str, ...] = ()
     """What carries packets in packets and is gone through: names of tunnels.TUNNELS."""
+    literals: Literals = "keep"
+    omit: Selection = _NOTHING
+    """Whose statements are left out;"""
+    only: Selection = _NOTHING
+    """where it names something, all others are."""
     secret: int = 0
     """64 bits that clients do not know: where in the table of connections theirs stand."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import logging
 import secrets
 import time
@@ -24,8 +25,8 @@ from collector.capture.slots import Slot
 from collector.capture.sockets import Shape
 from collector.capture.telling import Teller
 from collector.config import Config
-from collector.config.schema import CaptureOptions
-from workers.settings import Responses, Settings
+from collector.config.schema import CaptureOptions, PrivacyOptions
+from workers.settings import Literals, Responses, Selection, Settings
 
 _MISSING_S: Final = 1.0
 _Found = TypeVar("_Found")
@@ -66,8 +67,17 @@ def settings_of(config: Config, ports: tuple[int, ...]) -> Settings:
         gap_timeout_ns=decode.gap_timeout_ms * 1_000_000,
         idle_timeout_ns=decode.idle_timeout_s * 1_000_000_000,
         block_age_ns=config.batch.block_age_ms * 1_000_000,
+        literals=cast("Literals", config.privacy.literals),
+        omit=_selection(config.privacy, "omit"),
+        only=_selection(config.privacy, "only"),
         secret=secrets.randbits(64),
     )
+
+
+def _selection(options: PrivacyOptions, side: str) -> Selection:
+    """The rules whose names begin with *side*."""
+    kinds = [kind.name for kind in dataclasses.fields(Selection)]
+    return Selection(**{kind: getattr(options, f"{side}_{kind}") for kind in kinds})
 
 
 class _Start(NamedTuple):

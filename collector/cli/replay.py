@@ -17,7 +17,7 @@ from collector.reading.replay import Replay
 from workers import counters
 from workers.pcapfile import CaptureFileError
 from workers.records import Statement
-from workers.settings import RESPONSES, Settings
+from workers.settings import LITERALS, RESPONSES, Settings
 from workers.tunnels import TUNNELS
 
 _DEFAULT_PORT = 3306
@@ -36,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--responses", choices=RESPONSES, default="first", help="how much of the answers to look at")
     parser.add_argument(
+        "--literals", choices=LITERALS, default="keep", help="whether the data in statements is shown or masked"
+    )
+    parser.add_argument(
         "--tunnel", choices=tuple(TUNNELS), action="append", default=[], dest="tunnels",
         help="go through packets that carry others in this way; repeatable (default: none)",
     )  # fmt: skip
@@ -53,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         ports=tuple(arguments.ports) or (_DEFAULT_PORT,),
         x_ports=tuple(arguments.x_ports),
         responses=arguments.responses,
+        literals=arguments.literals,
         tunnels=tuple(arguments.tunnels),
     )
     replay = Replay(settings)

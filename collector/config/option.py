@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import ipaddress
 import json
 import math
 import re
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -246,6 +247,37 @@ def namespace() -> Check:
         return None if path.problem(value) is None else 'must be an absolute path, a process number, or "own"'
 
     return Check('an absolute path, a process number, or "own"', problem)
+
+
+def network() -> Check:
+    """An IP address, or a network as address/prefix, its other bits zero."""
+
+    def problem(value: str) -> str | None:
+        try:
+            ipaddress.ip_network(value)
+        except ValueError as error:
+            return f"must be an address or a network: {error}"
+        return None
+
+    return Check("an IP address or a network as address/prefix", problem)
+
+
+def name_in(what: str, names: Collection[str]) -> Check:
+    """One of *names*, of which there are too many to list each time; *what* says which they are."""
+
+    def problem(value: str) -> str | None:
+        return None if value in names else f"is no {what}; there are {', '.join(sorted(names))}"
+
+    return Check(f"a {what}", problem)
+
+
+def wire_name() -> Check:
+    """The name of a user or a database as clients send it."""
+
+    def problem(value: str) -> str | None:
+        return None if value and value.isprintable() else "must be a name"
+
+    return Check("a name", problem)
 
 
 def user_name() -> Check:

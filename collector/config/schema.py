@@ -9,6 +9,7 @@ import dataclasses
 import typing
 from collections.abc import Callable
 
+from collector.config.commands import COMMANDS
 from collector.config.option import (
     Option,
     absolute_path,
@@ -16,7 +17,9 @@ from collector.config.option import (
     each,
     empty_or,
     interface_name,
+    name_in,
     namespace,
+    network,
     one_of,
     option,
     options_of,
@@ -25,6 +28,7 @@ from collector.config.option import (
     server_url,
     store_url,
     user_name,
+    wire_name,
 )
 
 # sun_path has 108 bytes with its end (unix(7)); <run>/capture/worker-63/blocks.sock has to fit.
@@ -242,6 +246,82 @@ class DecodeOptions:
     )
 
 
+_UNKNOWN_USER = "Of a connection that was open before capture began the user is not known: "
+_OMITTED = "Statements left out are counted in the ledger as filtered. "
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyOptions:
+    """What of statements never leaves a worker. Passwords do not, whatever is set here: docs/privacy.md."""
+
+    literals: str = option(
+        "keep",
+        'What becomes of the data in statements. "keep": it is recorded. "mask": each literal is recorded as ?, '
+        "comments as empty, and bound values, query attributes and error messages not at all; status, error code and "
+        "all figures are.",
+        check=one_of("keep", "mask"),
+        applies="restart",
+    )
+    omit_users: tuple[str, ...] = option(
+        (),
+        "Users whose statements are left out, logins included. " + _OMITTED + _UNKNOWN_USER + "it is recorded.",
+        check=each(wire_name()),
+        applies="restart",
+        example=("backup",),
+    )
+    omit_databases: tuple[str, ...] = option(
+        (),
+        "Databases whose statements are left out: those sent while it is the default database, whatever tables they "
+        "name.",
+        check=each(wire_name()),
+        applies="restart",
+        example=("scratch",),
+    )
+    omit_clients: tuple[str, ...] = option(
+        (),
+        "Addresses and networks of clients whose statements are left out.",
+        check=each(network()),
+        applies="restart",
+        example=("10.1.2.3", "192.168.0.0/16"),
+    )
+    omit_commands: tuple[str, ...] = option(
+        (),
+        "Commands that are left out, as records name them.",
+        check=each(name_in("command", COMMANDS)),
+        applies="restart",
+        example=("ping", "stmt_close"),
+    )
+    only_users: tuple[str, ...] = option(
+        (),
+        "Users whose statements alone are recorded. Empty: all. " + _UNKNOWN_USER + "it is left out.",
+        check=each(wire_name()),
+        applies="restart",
+        example=("payroll",),
+    )
+    only_databases: tuple[str, ...] = option(
+        (),
+        "Databases whose statements alone are recorded. Empty: all. What is sent while the default database is none, "
+        "or not known, is left out, a login without a database too.",
+        check=each(wire_name()),
+        applies="restart",
+        example=("shop",),
+    )
+    only_clients: tuple[str, ...] = option(
+        (),
+        "Addresses and networks of clients whose statements alone are recorded. Empty: all.",
+        check=each(network()),
+        applies="restart",
+        example=("10.0.0.0/8", "fd00::/8"),
+    )
+    only_commands: tuple[str, ...] = option(
+        (),
+        "Commands that alone are recorded, as records name them. Empty: all.",
+        check=each(name_in("command", COMMANDS)),
+        applies="restart",
+        example=("query", "stmt_execute"),
+    )
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOptions:
     """How statements are gathered into sealed objects."""
@@ -443,6 +523,7 @@ class Config:
     capture: CaptureOptions = CaptureOptions()
     workers: WorkersOptions = WorkersOptions()
     decode: DecodeOptions = DecodeOptions()
+    privacy: PrivacyOptions = PrivacyOptions()
     batch: BatchOptions = BatchOptions()
     store: StoreOptions = StoreOptions()
     seal: SealOptions = SealOptions()

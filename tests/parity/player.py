@@ -28,6 +28,11 @@ from workers.mysql.events import Exchange  # noqa: E402
 from workers.mysql.framing import Allowance, Framing  # noqa: E402
 from workers.pipeline import Pipeline  # noqa: E402
 from workers.settings import Responses, Settings  # noqa: E402
+from workers.sql.fingerprint import fingerprint  # noqa: E402
+from workers.sql.firstlook import may_hold_password  # noqa: E402
+from workers.sql.mask import masked  # noqa: E402
+from workers.sql.passwords import without_passwords  # noqa: E402
+from workers.sql.tokens import END, ESCAPES, NO_ESCAPES, UNKNOWN, tokens  # noqa: E402
 
 SIZE = struct.Struct("<I")
 
@@ -123,8 +128,20 @@ def _attributes(take: Callable[[Exchange], int]) -> list[Any]:
     return [take(exchange), exchange.query_attributes]
 
 
+def sql(text: bytes) -> list[Any]:
+    """What is made of SQL text in each way to read it."""
+    found: list[Any] = [fingerprint(text), may_hold_password(text)]
+    for escapes in (UNKNOWN, ESCAPES, NO_ESCAPES):
+        for charset in (None, "utf8mb4", "gbk"):
+            walk = tokens(text, escapes, charset)
+            while walk.next() != END:
+                found.append([walk.kind, walk.begin, walk.end])
+            found += [masked(tokens(text, escapes, charset)), *without_passwords(text, escapes, charset)]
+    return found
+
+
 PLAYS: dict[str, Callable[..., object]] = {
-    "conversation": conversation, "pipeline": pipeline, "leaves": leaves, "taken_over": taken_over,
+    "conversation": conversation, "pipeline": pipeline, "leaves": leaves, "taken_over": taken_over, "sql": sql,
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.parity.twins import Twin, compiled_folder
+from tests.property.test_masking import ANY, LEADS
 from tests.property.test_pipeline import hostile_packets, packets
 from tests.support import builds
 from tests.support.one_way import Sent, captured, talks
@@ -140,3 +141,17 @@ def test_a_difference_fails_the_comparison() -> None:
     assert Both(Stub(1), Stub(1)).same("leaves", b"") == (1, "leaves", b"")
     with pytest.raises(AssertionError):
         Both(Stub(1), Stub(2)).same("leaves", b"")
+
+
+@settings(SLOW, max_examples=200)
+@given(text=ANY, password=st.sampled_from(LEADS))
+def test_sql_text_is_read_alike(both: Both, text: bytes, password: bytes) -> None:
+    both.same("sql", text)
+    both.same("sql", text + password + b" 'a\\' " + text)
+
+
+@SLOW
+@given(turns=conversations())
+def test_packets_lead_to_the_same_masked_blocks(both: Both, turns: list[Turn]) -> None:
+    timed = [(packet, START_NS + place * 1000, len(packet)) for place, packet in enumerate(packets(turns))]
+    both.same("pipeline", timed, {"ports": [3306], "literals": "mask"}, 50)

@@ -14,6 +14,8 @@ cdef class Session:
     cdef public Py_ssize_t row
     cdef public bytes database
     cdef public unsigned long long database_row
+    cdef public int escapes
+    cdef public int verdict
     cpdef int greeted(self, bytes server_version, unsigned long long connection_id)
     cpdef int logs_in(self, bytes user, bytes attributes, unsigned int charset)
     cpdef Session successor(self)

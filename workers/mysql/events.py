@@ -46,7 +46,7 @@ class Session:
     their wire form (length-encoded key and value pairs). ``restored``: what is known of it was heard by another worker.
     ``ends`` (who talks to whom), ``packed``, ``mark``,
     ``row``, ``database`` and ``database_row`` belong to whoever ships sessions; ``packed`` is None again once something
-    has changed.
+    has changed. ``escapes`` and ``verdict`` belong to whoever decides what of it is shipped.
     """
 
     connection_id: cython.ulonglong
@@ -64,6 +64,8 @@ class Session:
     row: cython.Py_ssize_t
     database: bytes | None
     database_row: cython.ulonglong
+    escapes: cython.int
+    verdict: cython.int
 
     def __init__(self) -> None:
         self.connection_id = 0
@@ -81,6 +83,8 @@ class Session:
         self.row = 0
         self.database = None
         self.database_row = 0
+        self.escapes = 0
+        self.verdict = 0
 
     @cython.ccall
     def greeted(self, server_version: bytes, connection_id: cython.ulonglong) -> cython.int:
@@ -97,6 +101,7 @@ class Session:
         self.attributes = attributes
         self.charset = charset
         self.packed = None
+        self.verdict = 0
         return 0
 
     @cython.ccall

@@ -21,6 +21,7 @@ from collector.capture.servers import ServerError, Servers
 from collector.capture.site import Site
 from collector.capture.telling import MOST_BYTES, Teller, unpack
 from collector.config import Config, StartError
+from workers.settings import Selection
 
 FOUND = Servers(frozenset({Listener(3306, 104, 1)}), frozenset({104}))
 
@@ -42,6 +43,15 @@ def test_settings_of_a_worker_are_those_of_the_configuration_in_its_units() -> N
         6_000_000,
     )
     assert settings.idle_timeout_ns == config.decode.idle_timeout_s * 1_000_000_000
+
+
+def test_a_worker_is_told_what_may_not_leave_it() -> None:
+    config = Config()
+    privacy = replace(config.privacy, literals="mask", omit_users=("a",), only_clients=("10.0.0.0/8",))
+    settings = settings_of(replace(config, privacy=privacy), (3306,))
+    assert settings.literals == "mask"
+    assert (settings.omit, settings.only) == (Selection(users=("a",)), Selection(clients=("10.0.0.0/8",)))
+    assert not settings_of(config, (3306,)).omit
 
 
 @dataclass

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from collector.config.commands import COMMANDS
 from collector.config.option import Kind, Option
 from collector.config.schema import OPTIONS, RULES, SECTIONS, Config, Rule
+from workers.mysqlx.phases import COMMAND_NAMES
 from workers.page import MOST_PORTS
 
 _BY_KEY = pytest.mark.parametrize("option", OPTIONS.values(), ids=OPTIONS.keys())
@@ -33,6 +35,10 @@ def test_an_option_with_a_unit_in_its_name_declares_that_unit(option: Option) ->
 @_BY_KEY
 def test_an_option_whose_default_shows_no_shape_has_an_example(option: Option) -> None:
     assert (option.example is not None) == (option.default in ((), ""))
+
+
+def test_commands_that_can_be_named_are_those_that_records_name() -> None:
+    assert COMMANDS == COMMAND_NAMES
 
 
 def test_the_defaults_keep_every_rule() -> None:
