@@ -52,6 +52,11 @@ def monitor_run(run: str | Path) -> Path:
     return Path(run) / "monitor"
 
 
+def spool_folder(state: str | Path) -> Path:
+    """Where objects wait for a remote store, below the *state* folder."""
+    return aggregator_state(state) / "spool"
+
+
 def worker_folder(run: str | Path, worker: int) -> Path:
     """The folder of worker number *worker*, which holds its BLOCKS_SOCKET, below the *run* folder."""
     return capture_run(run) / f"worker-{worker}"

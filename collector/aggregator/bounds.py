@@ -26,11 +26,13 @@ class Bounds:
     """The largest message that a worker has reason to send."""
     batch_bytes: int
     """A batch is closed at this size, and may exceed it by one message."""
+    uploads: int = 0
+    """Objects on their way to a remote store."""
 
     def memory_bytes(self, workers: int) -> int:
         """The most it needs, with every queue full of the largest messages."""
         queues = workers * (HIGH_WATER_MARK + _IN_FLIGHT) * self.message_bytes
-        batches = (MOST_WAITING + 2) * (self.batch_bytes + self.message_bytes)
+        batches = (MOST_WAITING + 2 + self.uploads) * (self.batch_bytes + self.message_bytes)
         return _ITSELF_BYTES + queues + batches + _COPIES * self.message_bytes
 
     def apply(self, workers: int, *, lower: bool = True) -> None:
@@ -49,4 +51,4 @@ class Bounds:
 def bounds_of(config: Config) -> Bounds:
     """The bounds that the settings give."""
     body = most_body_bytes(config.decode.max_statement_kib << 10)
-    return Bounds(OVERHEAD_BYTES + MAX_HEAD_BYTES + body, config.batch.max_mib * _MIB)
+    return Bounds(OVERHEAD_BYTES + MAX_HEAD_BYTES + body, config.batch.max_mib * _MIB, config.store.uploads)

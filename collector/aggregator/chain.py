@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from collector.aggregator.durable import replace_file
-from collector.aggregator.store import LocalFolder, Store
+from collector.aggregator.store import Store
 from collector.archive.hashes import object_hash
 from collector.archive.layout import HASH_BYTES, ObjectError
 from collector.archive.names import read_name
@@ -69,7 +69,7 @@ def _kept(path: Path, instance: str) -> tuple[Link, Mapping[str, Any]] | None:
 
 
 def _found(instance: str, store: Store) -> Link:
-    newest = store.newest(instance) if isinstance(store, LocalFolder) else None
+    newest = store.newest(instance)
     name = read_name("/".join(newest.parts[-3:])) if newest else None
     if newest is None or name is None:
         return Link(0, FIRST)

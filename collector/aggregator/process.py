@@ -30,8 +30,10 @@ from collector.aggregator.moments import Moments
 from collector.aggregator.resuming import Objects, resume, supervisor
 from collector.aggregator.samples import SampleError, read_sample
 from collector.aggregator.shipping import Origin, Shipper
+from collector.aggregator.spool import Spool, open_store
 from collector.aggregator.status import EVERY_NS, PASSING, STILL_NS, Rates, build_status, figures, write_status
-from collector.aggregator.store import LocalFolder, RemoteStore, Store, open_store
+from collector.aggregator.store import LocalFolder
+from collector.aggregator.upload import Uploader
 from collector.archive.heads import HeadError, read_head
 from collector.archive.keyfile import identity
 from collector.channel import unpack
@@ -62,7 +64,7 @@ def run(
     keep_freed_memory()
     store = open_store(config)
     ledger = Ledger(workers)
-    origin, shipper = _shipper(config, store, ledger, lasting=statistics.lasting)
+    origin, shipper, uploader = _shipper(config, store, ledger, lasting=statistics.lasting)
     bounds = bounds_of(config)
     bounds.apply(workers)
     intake = Intake([endpoint(Path(config.paths.run), number) for number in range(workers)], bounds.message_bytes)
@@ -72,13 +74,14 @@ def run(
         ledger=ledger,
         shipper=shipper,
         store=store,
+        uploader=uploader,
         intake=intake,
         statistics=statistics,
         samples=samples,
         changes=changes,
         manager=manager or Manager({}),
     )
-    _log.info("instance %s, archive %s", origin.instance, store.place)
+    _log.info("instance %s, archive %s", origin.instance, aggregator.place)
     gc.freeze()  # what start-up made stays: no collection has to look at it again
     try:
         aggregator.begin()
@@ -94,6 +97,9 @@ class Aggregator:
     """
 
     _told_to_end = False
+    _trouble_since = ""
+    _refused = ""
+    """Why the recipients are not those that the configuration names; empty when they are."""
     _connect_at_ns: int | None = None
     """When connections that are missing are tried again."""
 
@@ -104,7 +110,8 @@ class Aggregator:
         origin: Origin,
         ledger: Ledger,
         shipper: Shipper,
-        store: LocalFolder | RemoteStore,
+        store: LocalFolder,
+        uploader: Uploader | None,
         intake: Intake,
         statistics: Inlet,
         samples: Inlet,
@@ -117,6 +124,7 @@ class Aggregator:
         self._ledger = ledger
         self._shipper = shipper
         self._store = store
+        self._uploader = uploader
         self._intake = intake
         self._statistics = statistics
         self._inlets: Sequence[Inlet] = (statistics, samples)
@@ -125,18 +133,20 @@ class Aggregator:
         self._ending = Ending(config.process.stop_timeout_s * _NS)
         self._began = dt.datetime.now(dt.UTC).isoformat()
         self._moments = Moments()
-        self._trouble_since = ""
         self._rates = Rates()
         self._sample: Mapping[str, Any] = {}
         self._warned: set[str] = set()
         self._pace = Pace(EVERY_NS, STILL_NS)
         self._lasting: Mapping[str, Any] = {}
-        self._refused = ""
-        """Why the recipients are not those that the configuration names; empty when they are."""
         self._wakeup = child.signals((signal.SIGTERM,))
-        watched = [inlet.fd for inlet in self._inlets if inlet.fd >= 0]
+        watched = [inlet.fd for inlet in self._inlets if inlet.fd >= 0] + ([uploader.fd] if uploader else [])
         for descriptor in (self._wakeup.fileno(), *watched, *changes.fds):
             intake.watch(descriptor)
+
+    @property
+    def place(self) -> str:
+        """The archive, for people."""
+        return self._store.place if self._uploader is None else self._uploader.place
 
     def _hear_signals(self) -> None:
         """Told to end: with what is here; where capture, a service too, has ended before, with all that it left."""
@@ -156,7 +166,7 @@ class Aggregator:
     def begin(self) -> None:
         """Say that it takes what comes."""
         self._connect(time.monotonic_ns())
-        self._manager.status(f"seals for {self._store.place}")
+        self._manager.status(f"seals for {self.place}")
         self._manager.ready()
 
     def run(self) -> None:
@@ -191,6 +201,8 @@ class Aggregator:
             self._shipper.push(now_ns)
         if self._batch.due(now_ns) and not self._shipper.full:
             self._ship(now_ns, final=False)
+        if self._uploader is not None:
+            self._uploader.turn(now_ns)
         if self._connect_at_ns is not None and now_ns >= self._connect_at_ns:
             self._connect(now_ns)
         if now_ns >= self._pace.due:
@@ -223,8 +235,12 @@ class Aggregator:
     def adapt_store(self) -> None:
         """Keep to the bounds of store and stop that are said now, and reach the store as is said now."""
         self._ending.bound(self._config.process.stop_timeout_s * _NS)
+        self._store.adapt(self._config)
+        if self._uploader is None:
+            return
+        bounds_of(self._config).apply(len(self._ledger.view()), lower=False)
         try:
-            self._store.adapt(self._config)
+            self._uploader.adapt(self._config)
         except StartError as error:
             _log.error("the store is used as before: %s; %s", error.message, error.remedy)
 
@@ -250,6 +266,8 @@ class Aggregator:
         times = [int(self._pace.due), self._shipper.retry_at_ns(), self._ending.deadline_ns(), self._connect_at_ns]
         if not self._shipper.full:
             times.append(self._batch.deadline_ns())
+        if self._uploader is not None:
+            times.append(self._uploader.due_ns())
         soonest = min(moment for moment in times if moment is not None)
         return max(0, -(-(soonest - now_ns) // _MS))
 
@@ -338,10 +356,7 @@ class Aggregator:
             self._ledger.settle()
         self._manager.stopping(self._config.process.stop_timeout_s)
         self._ship(now_ns, final=final)
-        while self._shipper.waiting and not self._ending.expired(time.monotonic_ns()):
-            time.sleep(0.1)
-            self._hear_signals()
-            self._shipper.push(time.monotonic_ns())
+        self._empty(now_ns)
         self._shipper.give_up()
         ledger = self._ledger.view()
         for number, sums in ledger.items():
@@ -356,6 +371,20 @@ class Aggregator:
             sum(sums.shipped + sums.evicted for sums in ledger.values()),
             sum(sums.lost for sums in ledger.values()),
         )
+
+    def _empty(self, now_ns: int) -> None:
+        """Bring to the store what waits; what is in the spool is safe, and is waited for a quarter of the time."""
+        uploads_until_ns = now_ns + self._config.process.stop_timeout_s * _NS // 4
+        while not self._ending.expired(now_ns):
+            uploading = self._uploader is not None and self._uploader.going and now_ns < uploads_until_ns
+            if not (self._shipper.waiting or uploading):
+                return
+            time.sleep(0.1)
+            self._hear_signals()
+            now_ns = time.monotonic_ns()
+            self._shipper.push(now_ns)
+            if self._uploader is not None:
+                self._uploader.turn(now_ns)
 
     def _tell(self, now_ns: int, state: str) -> None:
         """Write the status file."""
@@ -380,10 +409,11 @@ class Aggregator:
                 "last_object": self._shipper.last_name,
             },
             store={
-                "place": self._store.place,
+                "place": self.place,
                 "size_bytes": self._store.size_bytes(),
                 "trouble": self._shipper.trouble,
                 "trouble_since": self._trouble_since,
+                **({} if self._uploader is None else self._uploader.figures()),
             },
             budget={"cpu_percent": self._config.budget.cpu_percent, "measured": self._sample.get("tree")},
             host=self._sample,
@@ -407,6 +437,8 @@ LIVE: Final[Live[Aggregator]] = {
     "store.credentials_file": Aggregator.adapt_store,
     "store.ca_file": Aggregator.adapt_store,
     "store.timeout_s": Aggregator.adapt_store,
+    "store.uploads": Aggregator.adapt_store,
+    "store.upload_rate_kib": Aggregator.adapt_store,
     "store.local_max_mib": Aggregator.adapt_store,
     "store.min_free_percent": Aggregator.adapt_store,
     "process.stop_timeout_s": Aggregator.adapt_store,
@@ -419,13 +451,17 @@ def _limits(config: Config) -> Limits:
     return Limits(config.batch.max_mib * _MIB, int(config.batch.max_age_s * _NS))
 
 
-def _shipper(config: Config, store: Store, ledger: Ledger, *, lasting: bool) -> tuple[Origin, Shipper]:
+def _shipper(
+    config: Config, store: LocalFolder, ledger: Ledger, *, lasting: bool
+) -> tuple[Origin, Shipper, Uploader | None]:
     own = aggregator_state(config.paths.state)
     key = instance_key(own)
     public_key = key.public_key().public_bytes_raw()
     chain = open_chain(own / CHAIN_FILE, identity(public_key).hex(), store)
     under = supervisor()
     resumed = resume(chain.beside, under, ledger, store, ended=lasting)
+    objects = resumed.objects if resumed else Objects()
+    uploader = Uploader(store, config, objects) if isinstance(store, Spool) else None
     origin = _origin(public_key, under, resumed.run if resumed else secrets.token_hex(8))
     shipper = Shipper(
         origin=origin,
@@ -435,9 +471,10 @@ def _shipper(config: Config, store: Store, ledger: Ledger, *, lasting: bool) -> 
         chain=chain,
         ledger=ledger,
         clock=clock_state,
-        objects=resumed.objects if resumed else Objects(),
+        objects=objects,
+        uploads=dict if uploader is None else uploader.figures,
     )
-    return origin, shipper
+    return origin, shipper, uploader
 
 
 def _origin(public_key: bytes, under: str, run: str) -> Origin:

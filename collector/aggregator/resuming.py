@@ -22,6 +22,8 @@ class Objects:
     stored: int = 0
     discarded: int = 0
     evicted: int = 0
+    uploaded: int = 0
+    """Of the stored: those that left the spool for the remote store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def resume(kept: Mapping[str, Any], under: str, ledger: Ledger, store: Store, *,
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         _log.warning("the ledger begins anew, what was kept of it is not readable: %s", error)
         return None
-    if store.has(name) is False:
+    if not store.has(name):
         ledger.batch_missing(statements)
         objects.discarded += 1
     else:

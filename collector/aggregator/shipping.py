@@ -68,6 +68,7 @@ class Shipper:
         ledger: Ledger,
         clock: Callable[[], Mapping[str, Any]],
         objects: Objects,
+        uploads: Callable[[], Mapping[str, Any]],
     ) -> None:
         self._origin = origin
         self._key = key
@@ -77,6 +78,7 @@ class Shipper:
         self._chain = chain
         self._ledger = ledger
         self._clock = clock
+        self._uploads = uploads
         self._waiting: deque[_Sealed] = deque()
         self._link = chain.link
         self._retry_at_ns = 0
@@ -205,4 +207,5 @@ class Shipper:
             "objects_stored": self.objects.stored + len(self._waiting) + 1,
             "objects_discarded": self.objects.discarded,
             "objects_evicted": self.objects.evicted,
+            **self._uploads(),
         }

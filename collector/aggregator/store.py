@@ -1,6 +1,6 @@
-"""Where sealed objects go. A local folder is written here, durably and within bounds; the rest goes through obstore.
+"""The local folder where sealed objects go, durably and within bounds: the archive, or the spool of a remote one.
 
-Object stores have their own durability; obstore's local store has none (no fsync), hence the difference.
+obstore has a local store too, without fsync.
 """
 
 from __future__ import annotations
@@ -10,18 +10,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from collector.aggregator.durable import create_file, make_folders, sync_folder
-from collector.archive.failures import failure, is_there_already
 from collector.archive.layout import PREFIX, Header, ObjectError, unpack_header, unpack_prefix
 from collector.archive.names import SUFFIX, TEMPORARY, ObjectName, read_name
-from collector.archive.remote import Access, AccessError, open_remote
 from collector.config import Config, StartError
-from collector.places import archive_place, local_folder
-
-if TYPE_CHECKING:
-    from obstore.store import ObjectStore
 
 FLOOR_BYTES: Final = 64 << 20
 """What a local archive keeps even where others have filled the disk: else nothing would be recorded there."""
@@ -62,14 +56,17 @@ class Store(Protocol):
     def put(self, name: str, data: bytes) -> None:
         """Create the object; one of that name with the same content is success. Blocks. Raises TransportError."""
 
-    def has(self, name: str) -> bool | None:
-        """Whether the object is there; None where it is not known."""
+    def has(self, name: str) -> bool:
+        """Whether the object is there."""
+
+    def newest(self, instance: str) -> Path | None:
+        """The newest object of *instance*."""
 
     def make_room(self, incoming: int) -> Iterator[Evicted]:
         """Remove the oldest objects until *incoming* bytes are within the bounds. Raises TransportError."""
 
-    def size_bytes(self) -> int | None:
-        """How much it holds; None where it is not known."""
+    def size_bytes(self) -> int:
+        """How much it holds."""
 
 
 class LocalFolder:
@@ -88,7 +85,7 @@ class LocalFolder:
         """The lowest sequence in the folder of each day, so that not all names have to be looked at."""
         try:
             make_folders(root, root)
-            for path, name in _tidy(root):
+            for path, name in self.objects():
                 self._count(path, name.sequence, path.stat().st_size)
         except OSError as error:
             raise StartError(f"the archive {root} cannot be used: {error.strerror}", "see store.url") from error
@@ -133,6 +130,10 @@ class LocalFolder:
         """The newest object of *instance*."""
         found = [(name.sequence, path) for path in _files(self._root / instance) if (name := _named(path))]
         return max(found)[1] if found else None
+
+    def objects(self) -> Iterator[tuple[Path, ObjectName]]:
+        """All that are in it, in no order."""
+        return _tidy(self._root)
 
     def _over(self, incoming: int) -> bool:
         if self._size + incoming > self._max_bytes:
@@ -181,80 +182,6 @@ class LocalFolder:
             raise TransportError(f"{path} cannot be removed: {error.strerror}", retry=True) from error
         self._size -= size
         return evicted
-
-
-class RemoteStore:
-    """A store that obstore reaches by URL: S3 and what speaks it, GCS, Azure.
-
-    Promise: a request is tried once; trying again is the caller's business, who has others to serve.
-    """
-
-    def __init__(self, url: str, access: Access) -> None:
-        self.place = url
-        self._store = _opened(url, access)
-
-    def put(self, name: str, data: bytes) -> None:
-        """Create-only, as the store itself promises it."""
-        from obstore.exceptions import BaseError
-
-        try:
-            self._store.put(name, data, mode="create")
-        except (BaseError, OSError) as error:
-            if is_there_already(error):
-                return  # the name holds the content's hash: an earlier try went through
-            why = failure(error)
-            raise TransportError(f"{self.place}: {why.message}; {why.remedy}", retry=True) from error
-
-    def has(self, name: str) -> bool | None:
-        """Ask the store; None when it does not answer."""
-        from obstore.exceptions import BaseError
-
-        try:
-            self._store.head(name)
-        except FileNotFoundError:
-            return False
-        except (BaseError, OSError):
-            return None
-        return True
-
-    def make_room(self, incoming: int) -> Iterator[Evicted]:  # noqa: ARG002 - the store's owner bounds it
-        """Nothing: a remote archive is bounded by its own rules."""
-        return iter(())
-
-    def size_bytes(self) -> None:
-        """Not known."""
-        return
-
-    def adapt(self, config: Config) -> None:
-        """Reach it as is said now; the file of credentials is read again. Raises StartError, and goes on as before."""
-        self._store = _opened(self.place, access_of(config))
-
-
-def access_of(config: Config) -> Access:
-    """How the settings say that a remote store is reached; no request takes so long that a stop overruns its time."""
-    store = config.store
-    return Access(
-        endpoint=store.endpoint,
-        region=store.region,
-        ca_file=store.ca_file,
-        credentials_file=store.credentials_file,
-        timeout_s=min(store.timeout_s, config.process.stop_timeout_s / 4),
-    )
-
-
-def _opened(url: str, access: Access) -> ObjectStore:
-    try:
-        return open_remote(url, access)
-    except AccessError as error:
-        raise StartError(error.message, error.remedy) from error
-
-
-def open_store(config: Config) -> LocalFolder | RemoteStore:
-    """The store that `store.url` names; raises StartError."""
-    folder = local_folder(archive_place(config.store.url, config.paths.state))
-    if folder is not None:
-        return LocalFolder(folder, config.store.local_max_mib * _MIB, config.store.min_free_percent)
-    return RemoteStore(config.store.url, access_of(config))
 
 
 def read_clear_header(path: Path) -> Header | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import configparser
 import datetime as dt
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ CREDENTIALS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 """What a file of credentials may say for each kind of store; for gs:// it is Google's JSON file, as it comes."""
+
+_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AZURE_STORAGE_ENDPOINT")
+"""Where the environment names a server, which obstore then goes to."""
 
 _MAX_FILE_BYTES: Final = 64 << 10
 _LONGEST_CONNECT_S: Final = 10.0
@@ -75,7 +79,7 @@ def open_remote(url: str, access: Access) -> ObjectStore:
         "timeout": timeout,
         "connect_timeout": min(timeout, dt.timedelta(seconds=_LONGEST_CONNECT_S)),
     }
-    if access.endpoint.startswith("http://"):
+    if any(endpoint.startswith("http://") for endpoint in (access.endpoint, *map(_environ, _ENDPOINTS))):
         client["allow_http"] = True
     if access.ca_file:
         client["root_certificate"] = _read(access.ca_file, "store.ca_file")
@@ -121,6 +125,10 @@ def _settings(url: str, access: Access) -> dict[str, Any]:
     if access.region:
         settings["region"] = access.region
     return settings
+
+
+def _environ(name: str) -> str:
+    return os.environ.get(name, "")
 
 
 def _service_account(text: str, place: str) -> str:

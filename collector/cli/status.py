@@ -82,6 +82,7 @@ def lines(status: Status, processes: Status, age_s: float) -> Iterator[str]:
         f"archive    {store['place']}: {batches['stored']} objects stored, {batches['waiting']} waiting,"
         f" {batches['discarded']} given up, {batches['evicted']} evicted"
     )
+    yield from _uploads(store.get("uploads"), status["time"])
     for number, worker in status["ledger"].items():
         yield f"worker {number:<3} {_sums('packets', worker['packets'])}"
         yield f"           {_sums('statements', worker['statements'])}"
@@ -93,6 +94,20 @@ def lines(status: Status, processes: Status, age_s: float) -> Iterator[str]:
             yield f"           DOES NOT ADD UP: {fault}"
     for note in _of_processes(processes):
         yield f"note       {note}"
+
+
+def _uploads(uploads: Status | None, time: str) -> Iterator[str]:
+    """What of the archive is in the remote store, and what is in the spool."""
+    if not uploads:
+        return
+    yield f"uploaded   {uploads['uploaded']} objects, {uploads['uploaded_bytes']} bytes sent"
+    age = ""
+    if uploads["oldest_ns"] is not None:
+        age_s = dt.datetime.fromisoformat(time).timestamp() - uploads["oldest_ns"] / 1e9
+        age = f", the oldest of {age_s:.0f} s ago"
+    yield f"spooled    {uploads['spooled']} objects, {uploads['spooled_bytes']} bytes{age}"
+    if uploads["errors"]:
+        yield f"           failed: {', '.join(f'{kind} {count}' for kind, count in uploads['errors'].items())}"
 
 
 def _processes(processes: Status) -> Iterator[str]:

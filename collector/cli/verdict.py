@@ -94,11 +94,18 @@ def _store(status: Status, now: dt.datetime) -> Iterator[str]:
             f"the store takes no objects since {_time(dt.datetime.fromisoformat(store['trouble_since']))}:"
             f" {store['trouble']}; soon nothing more is taken from the rings"
         )
+    uploads = store.get("uploads", {})
+    if uploads.get("trouble"):
+        yield (
+            f"{store['place']} takes no objects since {_time(dt.datetime.fromisoformat(uploads['trouble_since']))}:"
+            f" {uploads['trouble']}; {uploads['spooled']} objects wait in the spool, which store.local_max_mib bounds"
+        )
     if when := _recent(status, "discarded", now):
         yield f"objects were given up, {when}: the log says why the store refused them"
     if when := _recent(status, "evicted", now):
+        what = "spool" if uploads else "archive"
         yield (
-            f"the archive is full and its oldest objects are removed, {when}: raise store.local_max_mib or free its"
+            f"the {what} is full and its oldest objects are removed, {when}: raise store.local_max_mib or free its"
             " disk (store.min_free_percent), or move objects elsewhere in time"
         )
 

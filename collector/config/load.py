@@ -12,7 +12,8 @@ from typing import Any
 from collector.config import places
 from collector.config.errors import ConfigError, Problem
 from collector.config.option import Value, convert, toml
-from collector.config.schema import OPTIONS, RULES, SECTIONS, Config
+from collector.config.rules import RULES
+from collector.config.schema import OPTIONS, SECTIONS, Config
 from collector.config.suggest import unknown_option, unknown_section
 
 DEFAULT_PATH = Path("/etc/querytap/querytap.toml")

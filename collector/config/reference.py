@@ -14,7 +14,8 @@ from pathlib import Path
 
 from collector.config.load import DEFAULT_PATH
 from collector.config.option import IN_WORDS, Option, toml
-from collector.config.schema import OPTIONS, RULES, SECTIONS
+from collector.config.rules import RULES
+from collector.config.schema import OPTIONS, SECTIONS
 
 SAMPLE_PATH = "packaging/etc/querytap.toml"
 DOCUMENT_PATH = "docs/configuration.md"

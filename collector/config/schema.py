@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable
 
 from collector.config.commands import COMMANDS
 from collector.config.option import (
@@ -409,17 +408,32 @@ class StoreOptions:
         applies="reload",
         check=between(1, 3600),
     )
+    uploads: int = option(
+        2,
+        "Most objects that are on their way to a remote store at once. Each takes a thread and the memory of a batch.",
+        applies="reload",
+        check=between(1, 16),
+    )
+    upload_rate_kib: int = option(
+        0,
+        "Most that is sent to a remote store a second, on average; 0: as much as the network takes. Each object is "
+        "sent at one go, and the pauses between objects make it good.",
+        unit="KiB a second",
+        applies="reload",
+        check=between(0, 16 * 1024 * 1024),
+    )
     local_max_mib: int = option(
         10_240,
-        "Size a local archive may reach. Beyond it the oldest objects are removed and counted.",
+        "Size a local archive may reach, or the spool of a remote one, in which objects wait until the store has them. "
+        "Beyond it the oldest objects are removed and counted.",
         unit="MiB",
         applies="reload",
         check=between(1, 16 * 1024 * 1024),
     )
     min_free_percent: int = option(
         10,
-        "Share of the file system under a local archive that stays free. Where less is free, the oldest objects are "
-        "removed and counted; the newest 64 MiB always stay.",
+        "Share of the file system under a local archive or spool that stays free. Where less is free, the oldest "
+        "objects are removed and counted; the newest 64 MiB always stay.",
         unit="%",
         applies="reload",
         check=between(0, 90),
@@ -538,56 +552,8 @@ class Config:
         return self.workers.count * max(len(self.capture.namespaces), 1)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rule:
-    """What must hold between options."""
-
-    keys: tuple[str, ...]
-    """The options it is about; a problem is reported at the first of them that was given."""
-    text: str
-    holds: Callable[[Config], bool]
-
-
 SECTIONS: dict[str, type] = typing.get_type_hints(Config)
 """The dataclass of each section, in the order of the file."""
 
 OPTIONS: dict[str, Option] = {found.key: found for name, owner in SECTIONS.items() for found in options_of(name, owner)}
 """Every option by its key, in the order of the file."""
-
-RULES: tuple[Rule, ...] = (
-    Rule(
-        ("workers.count", "capture.namespaces"),
-        "there can be 64 workers, and each of capture.namespaces has workers.count",
-        lambda config: config.worker_total <= 64,
-    ),
-    Rule(
-        ("decode.max_flow_buffer_kib", "decode.max_buffer_mib"),
-        "one connection (decode.max_flow_buffer_kib) must not hold more than all together (decode.max_buffer_mib)",
-        lambda config: config.decode.max_flow_buffer_kib <= config.decode.max_buffer_mib * 1024,
-    ),
-    Rule(
-        ("decode.max_statement_kib", "decode.max_buffer_mib"),
-        "one statement (decode.max_statement_kib) must fit into what all connections hold (decode.max_buffer_mib)",
-        lambda config: config.decode.max_statement_kib <= config.decode.max_buffer_mib * 1024,
-    ),
-    Rule(
-        ("batch.block_age_ms", "batch.max_age_s"),
-        "a block (batch.block_age_ms) must not get older than its batch (batch.max_age_s)",
-        lambda config: config.batch.block_age_ms <= config.batch.max_age_s * 1000,
-    ),
-    Rule(
-        ("store.local_max_mib", "batch.max_mib"),
-        "the archive (store.local_max_mib) must have room for one batch (batch.max_mib)",
-        lambda config: config.batch.max_mib <= config.store.local_max_mib,
-    ),
-    Rule(
-        ("store.endpoint", "store.url"),
-        "another server (store.endpoint) can be named for a store.url with s3:// or az://",
-        lambda config: not config.store.endpoint or config.store.url.startswith(("s3://", "az://")),
-    ),
-    Rule(
-        ("paths.run", "paths.state"),
-        "paths.run and paths.state must be different folders",
-        lambda config: config.paths.run.rstrip("/") != config.paths.state.rstrip("/"),
-    ),
-)

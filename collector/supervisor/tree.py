@@ -294,7 +294,7 @@ def environment(ours: Mapping[str, str], *, store: bool = False) -> dict[str, st
 
 def settings_for(name: str, config: Config) -> Config:
     """The configuration as a child gets it: the store's URL, which may hold a secret, is the aggregator's alone."""
-    return config if name == AGGREGATOR else replace(config, store=replace(config.store, url=""))
+    return config if name == AGGREGATOR else replace(config, store=replace(config.store, url="", endpoint=""))
 
 
 def _step_down(user: Identity | None, parent: int | None) -> Callable[[], None]:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,7 +34,7 @@ WAIT_S = 30
 class Process:
     """`python -m collector.aggregator` for one worker, and the ends that others hold."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: Mapping[str, object] | None = None) -> None:
         self.folder = folder
         for name in ("capture/worker-0", "aggregator"):
             (folder / "run" / name).mkdir(parents=True, exist_ok=True)
@@ -47,9 +47,8 @@ class Process:
         self.worker.bind(endpoint(folder / "run", 0))
         settings = os.memfd_create("settings")
         paths = {"state": str(folder / "state"), "run": str(folder / "run")}
-        os.write(
-            settings, json.dumps({"paths": paths, "store": {"min_free_percent": 0}, "batch": {"max_age_s": 3}}).encode()
-        )
+        given = {"paths": paths, "store": {"min_free_percent": 0, **(store or {})}, "batch": {"max_age_s": 3}}
+        os.write(settings, json.dumps(given).encode())
         ends = (settings, statistics.fileno(), monitor.fileno())
         names = ("--settings-fd", "--statistics-fd", "--monitor-fd")
         options = [word for name, end in zip(names, ends, strict=True) for word in (name, str(end))]

@@ -1,17 +1,15 @@
 from __future__ import annotations
 
 import os
-import socket
 import stat
 from pathlib import Path
 
 import pytest
 
 from collector.aggregator import store as stores
-from collector.aggregator.store import LocalFolder, RemoteStore, TransportError, access_of, open_store
+from collector.aggregator.store import LocalFolder, TransportError
 from collector.archive.names import ObjectName, write_name
-from collector.archive.remote import Access
-from collector.config import Config, StartError, from_mapping
+from collector.config import StartError, from_mapping
 from tests.unit.collector.aggregator.making import SECOND, START_NS, header, sealed
 
 INSTANCE = "0123456789abcdef" * 2
@@ -159,38 +157,6 @@ def test_a_write_that_fails_may_be_tried_again(tmp_path: Path) -> None:
     assert caught.value.retry
 
 
-def test_a_remote_object_is_created_once() -> None:
-    store = RemoteStore("memory:///", Access())
-    store.put(name(1), b"data")
-    store.put(name(1), b"data")
-    assert list(store.make_room(10)) == []
-
-
-def test_a_store_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        store = RemoteStore("s3://bucket", reaching(silent))
-        with pytest.raises(TransportError, match="time is over") as caught:
-            store.put(name(1), b"data")
-        assert caught.value.retry
-        assert store.has(name(1)) is None
-
-
-def reaching(server: socket.socket) -> Access:
-    return Access(endpoint=f"http://127.0.0.1:{server.getsockname()[1]}", region="eu", timeout_s=0.1)
-
-
-@pytest.mark.parametrize("url", ["", "{state}/archive", "file://{state}/archive"])
-def test_the_archive_is_a_folder_unless_the_url_says_otherwise(tmp_path: Path, url: str) -> None:
-    config = configured(tmp_path, url.format(state=tmp_path))
-    assert open_store(config).place == str(tmp_path / "archive")
-
-
-def configured(state: Path, url: str) -> Config:
-    return from_mapping({"paths": {"state": str(state), "run": str(state / "run")}, "store": {"url": url}})
-
-
 def test_other_bounds_hold_from_the_next_object_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = folder(tmp_path)
     for sequence in (1, 2):
@@ -202,18 +168,3 @@ def test_other_bounds_hold_from_the_next_object_on(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(stores, "FLOOR_BYTES", 0)
     monkeypatch.setattr(LocalFolder, "_free_percent", lambda *_: 50.0)
     assert [evicted.name for evicted in store.make_room(MIB)] == [name(2)]
-
-
-def test_a_remote_store_is_reached_as_is_said_now_or_else_as_before(tmp_path: Path) -> None:
-    store = RemoteStore("memory:///", Access())
-    store.put(name(1), b"data")
-    with pytest.raises(StartError, match="cannot be read"):
-        store.adapt(from_mapping({"store": {"ca_file": str(tmp_path / "none.pem")}}))
-    assert store.has(name(1))
-    store.adapt(from_mapping({}))
-    assert store.has(name(1)) is False
-
-
-def test_a_request_takes_no_longer_than_a_stop_can_wait() -> None:
-    config = {"store": {"timeout_s": 50}, "process": {"stop_timeout_s": 100}}
-    assert access_of(from_mapping(config)).timeout_s == 25

@@ -9,7 +9,8 @@ import pytest
 from collector.config import Config, load, reference
 from collector.config.load import to_mapping
 from collector.config.option import IN_WORDS, Option
-from collector.config.schema import OPTIONS, RULES, SECTIONS
+from collector.config.rules import RULES
+from collector.config.schema import OPTIONS, SECTIONS
 
 
 def test_the_sample_says_nothing_and_loads(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from collector.config.commands import COMMANDS
 from collector.config.option import Kind, Option
-from collector.config.schema import OPTIONS, RULES, SECTIONS, Config, Rule
+from collector.config.schema import OPTIONS, SECTIONS, Config
 from workers.mysqlx.phases import COMMAND_NAMES
 from workers.page import MOST_PORTS
 
@@ -39,22 +39,6 @@ def test_an_option_whose_default_shows_no_shape_has_an_example(option: Option) -
 
 def test_commands_that_can_be_named_are_those_that_records_name() -> None:
     assert COMMANDS == COMMAND_NAMES
-
-
-def test_the_defaults_keep_every_rule() -> None:
-    assert [rule.text for rule in RULES if not rule.holds(Config())] == []
-
-
-@pytest.mark.parametrize("rule", RULES, ids=[rule.keys[0] for rule in RULES])
-def test_a_rule_is_about_declared_options_and_names_them(rule: Rule) -> None:
-    for key in rule.keys:
-        assert key in OPTIONS
-        assert key in rule.text
-
-
-@pytest.mark.parametrize("rule", RULES, ids=[rule.keys[0] for rule in RULES])
-def test_the_options_of_a_rule_take_effect_together_so_that_no_reload_breaks_it(rule: Rule) -> None:
-    assert len({OPTIONS[key].applies for key in rule.keys}) == 1
 
 
 def test_a_worker_can_be_told_of_as_many_ports_as_may_be_set() -> None:

@@ -14,6 +14,7 @@ import pytest
 import collector
 from collector.child import Changes
 from collector.config import Config, StartError, from_mapping
+from collector.config.load import to_mapping
 from collector.identities import present
 from collector.privileges import Identity
 from collector.supervisor import tree
@@ -130,10 +131,11 @@ def test_what_reaches_the_store_is_in_the_environment_of_the_aggregator_alone() 
 
 def test_the_url_of_the_store_is_in_the_settings_of_the_aggregator_alone() -> None:
     config = Config()
-    config = replace(config, store=replace(config.store, url="s3://key:secret@bucket"))
+    config = replace(config, store=replace(config.store, url="s3://key:secret@bucket", endpoint="https://secret"))
     assert settings_for("aggregator", config) == config
     for name in ("capture", "monitor"):
         assert "secret" not in repr(settings_for(name, config))
+        assert from_mapping(to_mapping(settings_for(name, config)))  # no rule between options is broken by that
 
 
 def run_child(monkeypatch: pytest.MonkeyPatch, program: str) -> tuple[int, list[str]]:

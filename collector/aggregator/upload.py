@@ -1,0 +1,227 @@
+"""Brings the objects of the spool to a remote store, in threads of its own; the main loop decides all."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import os
+import queue
+import random
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from collector.aggregator.gate import Gate
+from collector.aggregator.resuming import Objects
+from collector.aggregator.spool import Spool
+from collector.archive.failures import Failure, failure, is_there_already
+from collector.archive.remote import Access, AccessError, open_remote
+from collector.config import Config, StartError
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+_KIB: Final = 1 << 10
+_RUNTIME_THREADS: Final = "TOKIO_WORKER_THREADS"  # of obstore's runtime, which else has one for each processor
+
+_log = logging.getLogger("aggregator")
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    store: ObjectStore
+    path: Path
+    name: str
+    size: int
+    began_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    job: _Job
+    trouble: Failure | OSError | BaseException | None = None
+    """Failure: of the store; OSError: the object could not be read; another: a fault of ours. None: it is stored."""
+    was_there: bool = False
+
+
+class Uploader:
+    """Sends what the spool holds, with create-only writes: each object is in the store once, however often it is tried.
+
+    Promises: nothing here waits for the store, and no object leaves the spool before the store has it. There are never
+    more threads than `store.uploads`, and one of obstore's runtime. `turn` is to be called when `fd` is readable and at
+    `due_ns`.
+    """
+
+    def __init__(self, spool: Spool, config: Config, objects: Objects) -> None:
+        os.environ.setdefault(_RUNTIME_THREADS, "1")
+        self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.place = config.store.url
+        self._spool = spool
+        self._config = config
+        self._objects = objects
+        self._store = _opened(config)
+        self._gate = Gate(config.store.uploads, config.store.upload_rate_kib * _KIB)
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[_Outcome] = queue.SimpleQueue()
+        self._threads = 0
+        self._sent_bytes = 0
+        self._were_there = 0
+        self._errors: Counter[str] = Counter()
+        self.trouble = ""
+        """Why the store does not take objects at the moment; empty when it does."""
+        self._trouble_since = ""
+
+    def adapt(self, config: Config) -> None:
+        """Go by other settings; the file of credentials is read again. Raises StartError: all else holds then."""
+        self._config = config
+        self._gate.adapt(config.store.uploads, config.store.upload_rate_kib * _KIB)
+        self._store = _opened(config)
+
+    @property
+    def going(self) -> bool:
+        """Whether objects are on their way, or wait and the store takes them."""
+        return bool(len(self._spool.backlog)) and not self.trouble
+
+    def due_ns(self) -> int | None:
+        """When `turn` is to be called, monotonic; None: when `fd` is readable."""
+        return self._gate.opens_ns(self._spool.backlog.away) if self._spool.backlog.waiting else None
+
+    def turn(self, now_ns: int) -> None:
+        """Take note of what has come back, and send what may go."""
+        try:
+            os.eventfd_read(self.fd)
+        except BlockingIOError:
+            pass
+        else:
+            self._note_outcomes(now_ns)
+        backlog = self._spool.backlog
+        while (opens_ns := self._gate.opens_ns(backlog.away)) is not None and opens_ns <= now_ns:
+            taken = backlog.take()
+            if taken is None:
+                return
+            name, size = taken
+            self._gate.began(now_ns, size)
+            self._send(_Job(self._store, self._spool.path(name), name, size, now_ns))
+
+    def figures(self) -> dict[str, Any]:
+        """For status and ledger: what is in the store, what waits, and what went wrong how often."""
+        figures = {
+            "uploaded": self._objects.uploaded,
+            "uploaded_bytes": self._sent_bytes,
+            "were_there": self._were_there,
+            "spooled": len(self._spool.backlog),
+            "spooled_bytes": self._spool.backlog.size_bytes,
+            "oldest_ns": self._spool.oldest_ns(),
+            "errors": dict(sorted(self._errors.items())),
+            "trouble": self.trouble,
+            "trouble_since": self._trouble_since,
+        }
+        return {"uploads": figures}
+
+    def _send(self, job: _Job) -> None:
+        if self._spool.backlog.away > self._threads:
+            self._threads += 1
+            threading.Thread(target=self._work, name=f"upload-{self._threads}", daemon=True).start()
+        self._jobs.put(job)
+
+    def _work(self) -> None:
+        while True:
+            self._outcomes.put(_upload(self._jobs.get()))
+            os.eventfd_write(self.fd, 1)
+
+    def _note_outcomes(self, now_ns: int) -> None:
+        while True:
+            try:
+                outcome = self._outcomes.get_nowait()
+            except queue.Empty:
+                return
+            if outcome.trouble is None:
+                self._went(outcome)
+            elif isinstance(outcome.trouble, Failure):
+                self._refused(outcome.job, outcome.trouble, now_ns)
+            elif isinstance(outcome.trouble, OSError):
+                self._unreadable(outcome.job, outcome.trouble, now_ns)
+            else:
+                raise outcome.trouble
+
+    def _went(self, outcome: _Outcome) -> None:
+        self._gate.went()
+        self._objects.uploaded += 1
+        if outcome.was_there:
+            self._were_there += 1
+        else:
+            self._sent_bytes += outcome.job.size
+        self._spool.stored(outcome.job.name)
+        if self.trouble:
+            _log.info("%s takes objects again; %d wait in the spool", self.place, len(self._spool.backlog))
+            self.trouble = self._trouble_since = ""
+
+    def _refused(self, job: _Job, why: Failure, now_ns: int) -> None:
+        self._errors[why.kind] += 1
+        self._gate.failed(job.began_ns, now_ns, random.random())  # noqa: S311 - so that hosts do not come at once
+        self._spool.backlog.failed(job.name)
+        self._say(f"{why.message}; {why.remedy}")
+        if why.kind == "denied":
+            self._open_anew()
+
+    def _unreadable(self, job: _Job, error: OSError, now_ns: int) -> None:
+        self._errors["spool"] += 1
+        if isinstance(error, FileNotFoundError):
+            self._spool.missing(job.name)
+            return
+        self._gate.failed(job.began_ns, now_ns, random.random())  # noqa: S311 - as above
+        self._spool.backlog.failed(job.name)
+        _log.error("%s in the spool cannot be read: %s", job.path, error.strerror)
+
+    def _open_anew(self) -> None:
+        """With what the file of credentials says now."""
+        try:
+            self._store = _opened(self._config)
+        except StartError as error:
+            self._say(f"{error.message}; {error.remedy}")
+
+    def _say(self, trouble: str) -> None:
+        if trouble != self.trouble:
+            _log.warning("%s takes no object: %s", self.place, trouble)
+        self._trouble_since = self._trouble_since or dt.datetime.now(dt.UTC).isoformat()
+        self.trouble = trouble
+
+
+def _upload(job: _Job) -> _Outcome:
+    """Blocks. Raises nothing: there is nobody in a thread to catch it."""
+    from obstore.exceptions import BaseError
+
+    try:
+        data = job.path.read_bytes()
+    except OSError as error:
+        return _Outcome(job, error)
+    try:
+        job.store.put(job.name, data, mode="create", use_multipart=False)
+    except (BaseError, OSError) as error:
+        if is_there_already(error):
+            return _Outcome(job, was_there=True)  # the name has the content's hash: an earlier try went through
+        return _Outcome(job, failure(error))
+    except BaseException as error:  # noqa: BLE001 - the main loop raises it
+        return _Outcome(job, error)
+    return _Outcome(job)
+
+
+def access_of(config: Config) -> Access:
+    """How the settings say that a remote store is reached."""
+    store = config.store
+    return Access(
+        endpoint=store.endpoint,
+        region=store.region,
+        ca_file=store.ca_file,
+        credentials_file=store.credentials_file,
+        timeout_s=store.timeout_s,
+    )
+
+
+def _opened(config: Config) -> ObjectStore:
+    try:
+        return open_remote(config.store.url, access_of(config))
+    except AccessError as error:
+        raise StartError(error.message, error.remedy) from error

@@ -1,0 +1,223 @@
+"""A real S3 server for the tests, moto's, and a way to it on which things go wrong."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import hmac
+import http.client
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+from pathlib import Path
+from typing import Final, Self
+
+ACCESS_KEY: Final = "test-access"
+SECRET_KEY: Final = "test-secret"
+REGION: Final = "us-east-1"
+BUCKET: Final = "archive"
+
+
+class Moto:
+    """moto's S3 server in a process of its own, with an empty bucket. What it holds is lost with it."""
+
+    def __init__(self, folder: Path, *, port: int = 0, bucket: bool = True) -> None:
+        self._folder = folder
+        self._wanted = port
+        self._with_bucket = bucket
+
+    def __enter__(self) -> Self:
+        log = (self._folder / "moto.log").open("wb")
+        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self._wanted)]
+        # A process group of its own; interpreted or compiled is none of its business.
+        self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        log.close()
+        self.port = self._find_port()
+        if self._with_bucket:
+            self.request("PUT", f"/{BUCKET}")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    @property
+    def endpoint(self) -> str:
+        """Its URL."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def stall(self) -> None:
+        """Let it answer nobody, though connections to it are made."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Let it answer again."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def request(self, method: str, path: str, body: bytes = b"", service: str = "s3") -> bytes:
+        """An answer to a signed request; its body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        headers = signed(method, path, body, service, f"127.0.0.1:{self.port}")
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        body = answer.read()
+        assert answer.status < 300, body
+        return body
+
+    def demand_credentials(self) -> tuple[str, str]:
+        """Let no other request pass from here on than those with this key and secret."""
+        may = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}'
+        for action in ("CreateUser", "PutUserPolicy", "CreateAccessKey"):
+            form = {"Action": action, "UserName": "querytap", "PolicyName": "may", "PolicyDocument": may}
+            answer = self.request("POST", "/", urllib.parse.urlencode(form).encode(), "iam").decode()
+        self.request("POST", "/moto-api/reset-auth", b"0")
+        key, secret = (re.findall(rf"<{name}>([^<]+)</{name}>", answer) for name in ("AccessKeyId", "SecretAccessKey"))
+        return key[0], secret[0]
+
+    def names(self) -> list[str]:
+        """Of all objects in the bucket."""
+        listed = self.request("GET", f"/{BUCKET}").decode()
+        assert "<IsTruncated>true" not in listed
+        return re.findall(r"<Key>([^<]+)</Key>", listed)
+
+    def _find_port(self) -> int:
+        """Flask says on which port it listens."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and self._process.poll() is None:
+            told = re.search(r"Running on http://127\.0\.0\.1:(\d+)", (self._folder / "moto.log").read_text())
+            if told:
+                return int(told[1])
+            time.sleep(0.1)
+        raise RuntimeError((self._folder / "moto.log").read_text())
+
+
+def environment(endpoint: str) -> dict[str, str]:
+    """What reading commands need to reach the store at *endpoint*."""
+    return {
+        **os.environ,
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_REGION": REGION,
+        "NO_PROXY": "127.0.0.1",
+    }
+
+
+def signed(method: str, path: str, body: bytes, service: str, host: str) -> dict[str, str]:
+    """The headers of a request that sign it by AWS's Signature Version 4."""
+    now = dt.datetime.now(dt.UTC)
+    moment, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
+    content = hashlib.sha256(body).hexdigest()
+    headers = {"host": host, "x-amz-content-sha256": content, "x-amz-date": moment}
+    names = ";".join(headers)
+    told = [f"{name}:{value}" for name, value in headers.items()]
+    canonical = "\n".join([method, path, "", *told, "", names, content])
+    scope = f"{day}/{REGION}/{service}/aws4_request"
+    to_sign = "\n".join(["AWS4-HMAC-SHA256", moment, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = f"AWS4{SECRET_KEY}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    signature = hmac.new(key, to_sign.encode(), "sha256").hexdigest()
+    credential = f"Credential={ACCESS_KEY}/{scope}, SignedHeaders={names}, Signature={signature}"
+    form = {"Content-Type": "application/x-www-form-urlencoded"} if service == "iam" else {}
+    return {**headers, **form, "Authorization": f"AWS4-HMAC-SHA256 {credential}"}
+
+
+class Way:
+    """A proxy to a store, one connection a request. *trouble* says what happens to those that come from now on.
+
+    "": nothing. "503": answered so, and not passed on. "slow": passed on seconds later, and not answered. "cut": broken
+    off in the middle of what is sent. "lost": passed on and done; the answer is lost. "refused": broken off at once.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self.trouble = ""
+        self.hurt = 0
+        """How many requests something happened to."""
+        self._closing = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Self:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self._start(self._accept)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._closing.set()
+        for thread in self._threads:
+            thread.join()
+        self._listening.close()
+
+    @property
+    def endpoint(self) -> str:
+        """Its URL."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def _start(self, target: object, *arguments: object) -> None:
+        thread = threading.Thread(target=target, args=arguments)  # type: ignore[arg-type]
+        thread.start()
+        self._threads.append(thread)
+
+    def _accept(self) -> None:
+        while not self._closing.is_set():
+            if select.select([self._listening], [], [], 0.05)[0]:
+                self._start(self._serve, self._listening.accept()[0])
+
+    def _serve(self, client: socket.socket) -> None:
+        trouble = self.trouble
+        self.hurt += bool(trouble)
+        with client:
+            client.settimeout(30)
+            if trouble == "refused":
+                return
+            request = _whole_request(client, half=trouble == "cut")
+            if trouble == "cut" or not request:
+                return
+            if trouble == "503":
+                body = b"<Error><Code>SlowDown</Code></Error>"
+                client.sendall(_head(b"503 Slow Down", len(body)) + body)
+                return
+            if trouble == "slow":
+                self._closing.wait(3)
+            answer = self._answer(request)
+            if trouble not in {"lost", "slow"}:
+                client.sendall(answer)
+
+    def _answer(self, request: bytes) -> bytes:
+        with socket.create_connection(("127.0.0.1", self._to), timeout=30) as server:
+            server.sendall(re.sub(rb"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", request, count=1))
+            found = b""
+            while part := server.recv(65536):
+                found += part
+        return re.sub(rb"(?i)\r\nconnection: [^\r]*", b"", found, count=1).replace(
+            b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1
+        )
+
+
+def _head(status: bytes, length: int) -> bytes:
+    return b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, length)
+
+
+def _whole_request(client: socket.socket, *, half: bool) -> bytes:
+    found = b""
+    while b"\r\n\r\n" not in found:
+        part = client.recv(65536)
+        if not part:
+            return b""
+        found += part
+    head, _, body = found.partition(b"\r\n\r\n")
+    told = re.search(rb"(?i)content-length: (\d+)", head)
+    length = int(told[1]) if told else 0
+    while len(body) < (length // 2 if half else length):
+        body += client.recv(65536)
+    return head + b"\r\n\r\n" + body
