@@ -27,6 +27,8 @@ ENCRYPTED: Final = {
 """What could not be seen for TLS, and the worker's counter of it."""
 
 MOST_INCARNATIONS: Final = 8  # kept apart, for blocks that come late; older ones are folded into one
+MOST_UNTOLD: Final = 4
+"""Processes of a worker that come and go before capture tells of one, as it is killed itself each time."""
 MOST_GENERATIONS: Final = 4
 MOST_INTERFACES: Final = 256  # of one worker; what is beyond counts as others
 
@@ -231,13 +233,13 @@ class Worker:
     def accepts(self, incarnation: int) -> bool:
         """Whether a block of that incarnation is to be counted, of which perhaps only the worker speaks.
 
-        It is, when capture has spoken of the incarnation or may do so next. Otherwise whoever makes numbers up could
+        It is, when capture has spoken of the incarnation or may do so soon. Otherwise whoever makes numbers up could
         push out those that count.
         """
         number = incarnation >> _GENERATION_SHIFT
         generation = self.generations.get(number)
         if generation is not None and generation.newest >= 0:
-            return generation.folded_to < incarnation <= generation.newest + 1
+            return generation.folded_to < incarnation <= generation.newest + MOST_UNTOLD
         first = number << _GENERATION_SHIFT
         return incarnation == first and number - (self.announced >> _GENERATION_SHIFT) in {0, 1}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.aggregator.ledger import Ledger, WorkerLedger
-from collector.aggregator.tallies import MOST_INCARNATIONS, MOST_INTERFACES
+from collector.aggregator.tallies import MOST_INCARNATIONS, MOST_INTERFACES, MOST_UNTOLD
 from collector.archive.heads import BlockHead
 from collector.archive.packing import pack
 from collector.channel import Statistics, Traffic
@@ -242,17 +242,31 @@ def test_an_incarnation_that_capture_may_speak_of_next_does_not_write_off_the_pr
 
 def test_made_up_incarnations_are_refused_and_leave_the_figures_of_the_real_one_alone() -> None:
     ledger, worker = Ledger(1), Worker()
+    all_made_up = (
+        *range(MOST_UNTOLD + 1, 40),
+        *range((1 << 16) + 1, (1 << 16) + 40),
+        *(up << 16 for up in range(2, 40)),
+    )
     for _ in range(3):
         ledger.take_block(worker.block(1))
         ledger.take_statistics(statistics(worker, 1004))
-        for made_up in (*range(2, 40), *range((1 << 16) + 1, (1 << 16) + 40), *(up << 16 for up in range(2, 40))):
+        for made_up in all_made_up:
             assert not ledger.take_block(Worker(made_up).block(5))
         for next_one in (1, 1 << 16):
             ledger.take_block(Worker(next_one).block(0))
     view = ledger.view()[0]
     assert (view.passed, view.decoded, view.incarnation) == (1004, 3, 0)
-    assert ledger.malformed == 3 * (38 + 39 + 38)
+    assert ledger.malformed == 3 * len(all_made_up)
     assert sums_hold(view)
+
+
+def test_processes_that_came_and_went_before_capture_told_of_them_are_counted() -> None:
+    ledger, first = Ledger(1), Worker()
+    ledger.take_block(first.block(1))
+    ledger.take_statistics(statistics(first, 4))
+    for untold in range(1, MOST_UNTOLD + 1):
+        assert ledger.take_block(Worker(untold).block(5))
+    assert ledger.view()[0].decoded == 1 + 5 * MOST_UNTOLD
 
 
 def test_a_block_of_an_incarnation_long_gone_is_not_counted_a_second_time() -> None:
