@@ -358,6 +358,8 @@ class Aggregator:
         self._ship(now_ns, final=final)
         self._empty(now_ns)
         self._shipper.give_up()
+        if self._uploader is not None:
+            self._uploader.end()
         ledger = self._ledger.view()
         for number, sums in ledger.items():
             for fault in sums.faults:

@@ -105,6 +105,12 @@ class Uploader:
             self._gate.began(now_ns, size)
             self._send(_Job(self._store, self._spool.path(name), name, size, now_ns))
 
+    def end(self) -> None:
+        """Say what stays behind; what is on its way may get there, and is found to be there at the next start."""
+        left = self._spool.backlog
+        if len(left):
+            _log.warning("%d objects (%d bytes) stay in the spool until the next start", len(left), left.size_bytes)
+
     def figures(self) -> dict[str, Any]:
         """For status and ledger: what is in the store, what waits, and what went wrong how often."""
         figures = {

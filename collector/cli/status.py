@@ -100,7 +100,8 @@ def _uploads(uploads: Status | None, time: str) -> Iterator[str]:
     """What of the archive is in the remote store, and what is in the spool."""
     if not uploads:
         return
-    yield f"uploaded   {uploads['uploaded']} objects, {uploads['uploaded_bytes']} bytes sent"
+    there = f", {uploads['were_there']} of them were there" if uploads["were_there"] else ""
+    yield f"uploaded   {uploads['uploaded']} objects{there}; {uploads['uploaded_bytes']} bytes sent"
     age = ""
     if uploads["oldest_ns"] is not None:
         age_s = dt.datetime.fromisoformat(time).timestamp() - uploads["oldest_ns"] / 1e9

@@ -392,7 +392,7 @@ class StoreOptions:
         "after a reload and when the store denies access. Empty: the environment, and the role of the machine.",
         applies="reload",
         check=empty_or(absolute_path()),
-        example="/run/credentials/querytap.service/store",
+        example="/run/credentials/querytap-aggregator.service/store",
     )
     ca_file: str = option(
         "",

@@ -51,7 +51,7 @@ class Sender:
     def __init__(self, folder: Path, endpoint: str, *, secret: str = SECRET_KEY, **store: object) -> None:
         self.credentials = folder / "credentials"
         self.write_credentials(ACCESS_KEY, secret)
-        settings = {"url": f"s3://{BUCKET}/folder", "endpoint": endpoint, "timeout_s": 1, **store}
+        settings = {"url": f"s3://{BUCKET}/folder", "endpoint": endpoint, "timeout_s": 20, **store}
         config = from_mapping({"store": {"credentials_file": str(self.credentials), **settings}})
         self.spool = Spool(folder / "spool", 1 << 30, 0)
         self.up = Uploader(self.spool, config, Objects())
@@ -114,7 +114,7 @@ def test_a_restart_goes_on_with_the_backlog_and_sends_nothing_that_is_there(tmp_
 )
 def test_trouble_on_the_way_delays_and_loses_nothing(tmp_path: Path, moto: Moto, trouble: str, kind: str) -> None:
     with Way(moto.port) as way:
-        sender = Sender(tmp_path, way.endpoint)
+        sender = Sender(tmp_path, way.endpoint, timeout_s=1 if trouble == "slow" else 20)
         way.trouble = trouble
         sender.put(*range(5))
         sender.until(lambda: sender.figures["errors"].get(kind, 0) >= 2)
@@ -184,7 +184,7 @@ def test_wrong_credentials_are_told_and_right_ones_are_taken_from_the_file_as_it
 
 def test_a_store_that_was_down_all_the_while_gets_all_once_it_is_up(tmp_path: Path, moto: Moto) -> None:
     moto.stall()
-    sender = Sender(tmp_path, moto.endpoint)
+    sender = Sender(tmp_path, moto.endpoint, timeout_s=2)
     for sequence in range(50):
         sender.put(sequence)
         sender.up.turn(time.monotonic_ns())

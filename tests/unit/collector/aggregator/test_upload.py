@@ -196,6 +196,20 @@ def test_a_fault_of_ours_ends_the_process(tmp_path: Path, stores: list[Any]) -> 
         turn_until_back(up)
 
 
+def test_what_stays_in_the_spool_at_an_end_is_told(
+    tmp_path: Path, stores: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    spool = filled(tmp_path, 2)
+    up = uploader(spool)
+    up.end()
+    assert "2 objects (200 bytes) stay in the spool" in caplog.text
+    drain(up, spool)
+    caplog.clear()
+    up.end()
+    assert not caplog.text
+    assert listed(stores[0]) == [name(1), name(2)]
+
+
 def test_the_rate_is_kept(tmp_path: Path, stores: list[Any]) -> None:
     del stores[1:]
     spool = filled(tmp_path, 2)

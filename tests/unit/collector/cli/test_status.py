@@ -221,3 +221,17 @@ def test_one_user_for_workers_and_aggregator_is_told() -> None:
     shown = "\n".join(status.lines(a_status(), {**PROCESSES, "one_user": True}, 0.0))
     assert "note       workers and aggregator are one user" in shown
     assert "one user" not in text(a_status())
+
+
+def test_of_a_remote_store_what_it_has_what_waits_and_what_failed_is_printed() -> None:
+    uploads: dict[str, Any] = {"uploaded": 9, "were_there": 2, "uploaded_bytes": 700}
+    uploads |= {"spooled": 3, "spooled_bytes": 210, "oldest_ns": None, "errors": {}}
+    plain = a_status(store={"place": "s3://bucket", "trouble": "", "uploads": uploads})
+    lines = list(status.lines(plain, {}, 0.0))
+    assert "uploaded   9 objects, 2 of them were there; 700 bytes sent" in lines
+    assert "spooled    3 objects, 210 bytes" in lines
+    late_ns = int((dt.datetime.fromisoformat(plain["time"]).timestamp() - 90) * 1e9)
+    uploads |= {"oldest_ns": late_ns, "errors": {"busy": 4, "denied": 1}}
+    lines = list(status.lines(plain, {}, 0.0))
+    assert "spooled    3 objects, 210 bytes, the oldest of 90 s ago" in lines
+    assert "           failed: busy 4, denied 1" in lines

@@ -68,6 +68,15 @@ def test_a_store_that_takes_nothing_is_told_with_since_when_and_why() -> None:
     )
 
 
+def test_a_remote_store_that_takes_nothing_is_told_with_what_waits() -> None:
+    uploads = {"trouble": "it answers 403; see x", "trouble_since": ago(minutes=5), "spooled": 12}
+    store = {"place": "s3://bucket", "trouble": "", "trouble_since": "", "uploads": uploads}
+    (found,) = findings(a_status(store=store), {}, NOW)
+    assert found.startswith("s3://bucket takes no objects since 2026-01-02T11:55:00+00:00: it answers 403; see x")
+    assert "12 objects wait in the spool" in found
+    assert findings(a_status(store={**store, "uploads": {**uploads, "trouble": ""}}), {}, NOW) == []
+
+
 @pytest.mark.parametrize(
     ("status", "processes", "says"),
     [
