@@ -88,7 +88,8 @@ class LocalFolder:
             for path, name in self.objects():
                 self._count(path, name.sequence, path.stat().st_size)
         except OSError as error:
-            raise StartError(f"the archive {root} cannot be used: {error.strerror}", "see store.url") from error
+            message = f"the folder of objects {root} cannot be used: {error.strerror}"
+            raise StartError(message, "see store.url and paths.state") from error
 
     def put(self, name: str, data: bytes) -> None:
         """Write aside, fsync, link under its name, fsync the folder."""
