@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from collector.cli.narrowing import search_of
+from collector.cli.narrowing import count, search_of
 from collector.config import ConfigError, Problem
 from collector.reading.archive import Entry, gaps, list_archive
 from collector.reading.keys import KeyFileError, ReaderKey, load_private
@@ -38,7 +38,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     """Declare how many processes read."""
     parser.add_argument(
-        "--jobs", type=_jobs, default=processors(), metavar="N",
+        "--jobs", type=count, default=processors(), metavar="N",
         help="processes that read (default: one for each processor, here %(default)s)",
     )  # fmt: skip
 
@@ -89,10 +89,3 @@ def _instance(text: str) -> str:
     if re.fullmatch("[0-9a-f]{32}", text.lower()) is None:
         raise argparse.ArgumentTypeError("must be 32 hexadecimal digits")
     return text.lower()
-
-
-def _jobs(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return value
