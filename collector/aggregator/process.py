@@ -415,7 +415,7 @@ class Aggregator:
                 "size_bytes": self._store.size_bytes(),
                 "trouble": self._shipper.trouble,
                 "trouble_since": self._trouble_since,
-                **({} if self._uploader is None else self._uploader.figures()),
+                **({} if self._uploader is None else {"uploads": self._uploader.state()}),
             },
             budget={"cpu_percent": self._config.budget.cpu_percent, "measured": self._sample.get("tree")},
             host=self._sample,
@@ -474,7 +474,7 @@ def _shipper(
         ledger=ledger,
         clock=clock_state,
         objects=objects,
-        uploads=dict if uploader is None else uploader.figures,
+        uploads=None if uploader is None else uploader.figures,
     )
     return origin, shipper, uploader
 

@@ -68,7 +68,7 @@ class Shipper:
         ledger: Ledger,
         clock: Callable[[], Mapping[str, Any]],
         objects: Objects,
-        uploads: Callable[[], Mapping[str, Any]],
+        uploads: Callable[[], Mapping[str, Any]] | None,
     ) -> None:
         self._origin = origin
         self._key = key
@@ -207,5 +207,5 @@ class Shipper:
             "objects_stored": self.objects.stored + len(self._waiting) + 1,
             "objects_discarded": self.objects.discarded,
             "objects_evicted": self.objects.evicted,
-            **self._uploads(),
+            **({} if self._uploads is None else {"uploads": self._uploads()}),
         }

@@ -112,8 +112,8 @@ class Uploader:
             _log.warning("%d objects (%d bytes) stay in the spool until the next start", len(left), left.size_bytes)
 
     def figures(self) -> dict[str, Any]:
-        """For status and ledger: what is in the store, what waits, and what went wrong how often."""
-        figures = {
+        """For ledger and status: what is in the store, what waits, and what went wrong how often. No text of others."""
+        return {
             "uploaded": self._objects.uploaded,
             "uploaded_bytes": self._sent_bytes,
             "were_there": self._were_there,
@@ -121,10 +121,11 @@ class Uploader:
             "spooled_bytes": self._spool.backlog.size_bytes,
             "oldest_ns": self._spool.oldest_ns(),
             "errors": dict(sorted(self._errors.items())),
-            "trouble": self.trouble,
-            "trouble_since": self._trouble_since,
         }
-        return {"uploads": figures}
+
+    def state(self) -> dict[str, Any]:
+        """For the status, which does not leave the host: the figures, and why the store takes nothing."""
+        return {**self.figures(), "trouble": self.trouble, "trouble_since": self._trouble_since}
 
     def _send(self, job: _Job) -> None:
         if self._spool.backlog.away > self._threads:

@@ -154,7 +154,10 @@ def _lock(config: Config, teller: Teller) -> int:
     Waits for the workers of an earlier capture process. Raises StartError.
     """
     path = places.capture_run(config.paths.run) / places.LOCK_FILE
-    lock = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        lock = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise _unusable(path, str(error.strerror)) from error
     deadline = time.monotonic() + _OTHERS_S
     told = False
     while True:
@@ -178,14 +181,17 @@ def _open(config: Config, teller: Teller, manager: Manager) -> tuple[list[Site],
     """The sites, with the rings that an earlier process left if they fit, else with new ones."""
     for number in range(config.worker_total):
         folder = places.worker_folder(config.paths.run, number)
-        folder.mkdir(exist_ok=True)
-        folder.chmod(_WORKER_MODE)
+        try:
+            folder.mkdir(exist_ok=True)
+            folder.chmod(_WORKER_MODE)
+        except OSError as error:
+            raise _unusable(folder, str(error.strerror)) from error
     left: Left | None = None
     try:
         left = keeping.find(manager.kept, config)
         if left is not None:
             sites = open_sites(config, teller, left.generation, patient=True, left=left)
-            _log.info("goes on with the rings of the capture process before: no packet was lost between the two")
+            _log.info("goes on with the rings of the capture process before")
             return sites, left
     except UnfitError as error:
         _log.warning("the rings of the capture process before are given up, with what is in them: %s", error)

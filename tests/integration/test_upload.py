@@ -79,7 +79,7 @@ class Sender:
 
     @property
     def figures(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.up.figures()["uploads"]
+        found: dict[str, Any] = self.up.figures()
         return found
 
 

@@ -79,7 +79,7 @@ def listed(store: MemoryStore) -> list[str]:
 
 
 def figures(up: Uploader) -> dict[str, Any]:
-    found: dict[str, Any] = up.figures()["uploads"]
+    found: dict[str, Any] = up.figures()
     return found
 
 
@@ -137,6 +137,8 @@ def test_what_the_store_refuses_stays_is_counted_and_goes_later(
     assert spool.has(name(1))
     assert not up.going
     assert says in up.trouble
+    assert up.state()["trouble"] == up.trouble
+    assert says not in str(up.figures()), "what a store says stays on the host"
     assert figures(up)["errors"] == {kind: 1}
     due_ns = up.due_ns()
     assert due_ns is not None
