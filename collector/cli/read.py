@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from typing import BinaryIO
+from contextlib import contextmanager
+from types import FrameType
+from typing import BinaryIO, NoReturn
 
 from collector.cli.archives import add_reading, narrowed, print_utf8, wanted_of
 from collector.cli.narrowing import add_filters, add_limit, search_of
@@ -77,7 +80,7 @@ class _Reading:
         before = FORMATS[self._arguments.format].before
         if before is not None:
             out.write(encode(before))
-        with tempfile.TemporaryDirectory(prefix="querytap-read-") as folder:
+        with _terminated_in_order(), tempfile.TemporaryDirectory(prefix="querytap-read-") as folder:
             for batch in batches:
                 entries = narrowed(batch, self._wanted, self._reporter)
                 self._print(entries, Aside(folder), out)
@@ -104,6 +107,20 @@ class _Reading:
                     progress.clear()
                 out.write(line)
                 self._left = None if self._left is None else self._left - 1
+
+
+@contextmanager
+def _terminated_in_order() -> Iterator[None]:
+    """Have SIGTERM leave what is under way as an exception does: what was made on disk goes."""
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _leave(number: int, _: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)  # as a shell reports it
 
 
 def _following(archive: str) -> Iterator[list[Entry]]:
