@@ -39,7 +39,7 @@ from workers import process
 from workers.settings import Settings
 
 PORT: Final = 3306
-_BLOCK_TIMEOUT_MS: Final = 50
+_BLOCK_TIMEOUT_MS: Final = int(patience.seconds(50))  # a ring that nobody reads has to last for slow senders too
 _SETTLED_S: Final = patience.seconds(0.3)  # several times the block timeout
 _FAMILIES: Final = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
 _METHODS: Final = tuple(method.METHOD for method in METHODS)
