@@ -24,7 +24,7 @@ _NUMBERED: Final = re.compile(rb"SELECT '(\w+)', (\d+)(?: /\* x+ \*/)?")
 _LONG_EACH: Final = 50
 _LONG_BYTES: Final = 30_000
 PREPARED_EACH: Final = 100
-_MOST_ROUNDS: Final = 250
+MOST_ROUNDS: Final = 250
 """A second, with a statement of each connection."""
 
 
@@ -54,15 +54,24 @@ def executed(name: str, number: int) -> bytes:
 
 
 def command(
-    host: str, port: int, name: str, connections: int, output: Path, *, prepared_each: int = PREPARED_EACH
+    host: str,
+    port: int,
+    name: str,
+    connections: int,
+    output: Path,
+    *,
+    prepared_each: int = PREPARED_EACH,
+    rounds: int = MOST_ROUNDS,
 ) -> list[str]:
     """The command line that sends, on connections called *name*0, *name*1 and so on.
 
-    What the last one executes it prepares anew before each *prepared_each* statements.
+    What the last one executes it prepares anew before each *prepared_each* statements. Each sends *rounds* of them a
+    second, at most.
     """
     return processes.module(
         "tests.support.numbered", "--host", host, "--port", str(port), "--name", name,
         "--connections", str(connections), "--output", str(output), "--prepared-each", str(prepared_each),
+        "--rounds", str(rounds),
     )  # fmt: skip
 
 
@@ -87,6 +96,7 @@ def main() -> None:
     parser.add_argument("--connections", type=int, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--prepared-each", type=int, required=True)
+    parser.add_argument("--rounds", type=int, required=True)
     arguments = parser.parse_args()
     told: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: told.append(number))
@@ -107,7 +117,7 @@ def main() -> None:
             else:
                 client.query(text(name, number))
         number += 1
-        time.sleep(max(0.0, begin + number / _MOST_ROUNDS - time.monotonic()))
+        time.sleep(max(0.0, begin + number / arguments.rounds - time.monotonic()))
     for client in clients.values():
         client.close()
     save(arguments.output, (statement for client in clients.values() for statement in client.sent))

@@ -27,13 +27,15 @@ CONNECTIONS = 2
 SETTLED = 300
 """Packets that each worker records once all connections are in use, so that the logins have been recorded."""
 NEVER = 1 << 30
+ROUNDS = 30
+"""A second, of each sender: what workers that are not compiled keep up with, too."""
 
 
 @contextmanager
 def sending(namespace: Namespace, server: MariaDB, folder: Path) -> Iterator[None]:
     """Keep connections busy that were opened, and on which was prepared, before this returns."""
     commands = [
-        numbered.command("127.0.0.1", server.port, name, CONNECTIONS, folder / name, prepared_each=NEVER)
+        numbered.command("127.0.0.1", server.port, name, CONNECTIONS, folder / name, prepared_each=NEVER, rounds=ROUNDS)
         for name in NAMES
     ]
     senders = Senders(namespace, folder, commands)
