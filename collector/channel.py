@@ -14,6 +14,8 @@ MAGIC: Final = b"QTS1"
 MOST_WORKERS: Final = 64  # the bound of workers.count
 
 TRAFFIC_MAGIC: Final = b"QTI1"
+GENERATIONS: Final = 1 << 16
+"""Numbers of capture processes, after which they begin anew."""
 OTHERS: Final = "others"
 """Stands for interfaces that cannot be told."""
 
@@ -21,11 +23,27 @@ _LAYOUT: Final = struct.Struct("<4sHHI5Q")
 _TRAFFIC: Final = struct.Struct("<4sHHI16s2Q")
 _FINAL: Final = 1
 _ENDED: Final = 2
+_GENERATION_SHIFT: Final = 16
 _U32: Final = 0xFFFF_FFFF
 _U64: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 RECORD_BYTES: Final = _LAYOUT.size
 """Of statistics, which are the longer ones."""
+
+
+def first_incarnation(generation: int) -> int:
+    """The number of the first process of a worker under the capture process with that number."""
+    return generation << _GENERATION_SHIFT
+
+
+def generation_of(incarnation: int) -> int:
+    """The number of the capture process to whose rings an incarnation belongs."""
+    return incarnation >> _GENERATION_SHIFT
+
+
+def forked_before(incarnation: int) -> int:
+    """How many processes of the worker there were on these rings before it."""
+    return incarnation - first_incarnation(generation_of(incarnation))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

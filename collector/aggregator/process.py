@@ -36,6 +36,7 @@ from collector.aggregator.store import LocalFolder
 from collector.aggregator.upload import Uploader
 from collector.archive.heads import HeadError, read_head
 from collector.archive.keyfile import identity
+from collector.boot import boot_id
 from collector.channel import unpack
 from collector.child import Changes
 from collector.config import Config, StartError
@@ -484,7 +485,7 @@ def _origin(public_key: bytes, under: str, run: str) -> Origin:
         instance=identity(public_key).hex(),
         public_key=public_key,
         host=socket.gethostname(),
-        boot=Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip(),
+        boot=boot_id(),
         run=run,
         under=under,
         software=f"querytap {_version()}",

@@ -11,6 +11,7 @@ from typing import Any
 
 from collector.aggregator.ledger import Ledger
 from collector.aggregator.store import Store
+from collector.boot import boot_id
 
 _log = logging.getLogger("aggregator")
 
@@ -38,7 +39,7 @@ def supervisor() -> str:
     """A name of our parent process that no other process of this host ever has; empty where it can't be told."""
     parent = os.getppid()
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        boot = boot_id()
         stat = Path(f"/proc/{parent}/stat").read_text("utf-8", "replace")
     except OSError:
         return ""

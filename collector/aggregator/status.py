@@ -11,6 +11,7 @@ from typing import Any, Final
 from collector.aggregator.durable import replace_file
 from collector.aggregator.ledger import WorkerLedger
 from collector.aggregator.resuming import Objects
+from collector.channel import forked_before
 from collector.places import STATUS_FILE
 
 STATUS_FORMAT: Final = 1
@@ -23,7 +24,6 @@ PASSING: Final = frozenset({"time", "rates", "host_sample", "budget"})
 """Of the status, what changes although nothing is recorded."""
 
 _WINDOW_NS: Final = 10 * _NS
-_FORKED: Final = 0xFFFF  # of an incarnation: how many processes of the worker a capture process has forked before it
 
 
 class Rates:
@@ -54,7 +54,7 @@ def figures(ledger: Mapping[int, WorkerLedger], objects: Objects) -> dict[str, i
     return {
         "dropped": sum(worker.dropped for worker in ledger.values()),
         "lost": sum(worker.lost for worker in ledger.values()),
-        "worker_restarts": sum(worker.incarnation & _FORKED for worker in ledger.values()),
+        "worker_restarts": sum(forked_before(worker.incarnation) for worker in ledger.values()),
         "discarded": objects.discarded,
         "evicted": objects.evicted,
     }

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from collector.archive.heads import BlockHead
-from collector.channel import OTHERS, Statistics, Traffic
+from collector.channel import OTHERS, Statistics, Traffic, first_incarnation, generation_of
 
 PACKETS: Final = "packets_"
 DECODED: Final = "statements_decoded"
@@ -32,7 +32,6 @@ MOST_UNTOLD: Final = 4
 MOST_GENERATIONS: Final = 4
 MOST_INTERFACES: Final = 256  # of one worker; what is beyond counts as others
 
-_GENERATION_SHIFT: Final = 16
 _OLDER: Final = -1  # where generations are folded that are too many
 
 
@@ -220,7 +219,7 @@ class Worker:
 
     def generation(self, incarnation: int) -> Generation:
         """The generation of that incarnation; the oldest is folded where there are too many."""
-        number = incarnation >> _GENERATION_SHIFT
+        number = generation_of(incarnation)
         if number not in self.generations:
             self.generations[number] = Generation()
             kept = [known for known in self.generations if known != _OLDER]
@@ -236,12 +235,11 @@ class Worker:
         It is, when capture has spoken of the incarnation or may do so soon. Otherwise whoever makes numbers up could
         push out those that count.
         """
-        number = incarnation >> _GENERATION_SHIFT
+        number = generation_of(incarnation)
         generation = self.generations.get(number)
         if generation is not None and generation.newest >= 0:
             return generation.folded_to < incarnation <= generation.newest + MOST_UNTOLD
-        first = number << _GENERATION_SHIFT
-        return incarnation == first and number - (self.announced >> _GENERATION_SHIFT) in {0, 1}
+        return incarnation == first_incarnation(number) and number - generation_of(self.announced) in {0, 1}
 
     def incarnation(self, number: int) -> Incarnation:
         """The process of that number."""
@@ -267,13 +265,13 @@ class Worker:
 
     def begin(self, announced: int) -> None:
         """Capture speaks of incarnation *announced*: a capture process after one that said its last has more to say."""
-        self.final &= announced >> _GENERATION_SHIFT <= self.announced >> _GENERATION_SHIFT
+        self.final &= generation_of(announced) <= generation_of(self.announced)
 
     def retire(self, announced: int) -> None:
         """Capture speaks of incarnation *announced*: generations before its own are gone."""
         self.announced = max(self.announced, announced)
         for number, generation in self.generations.items():
-            generation.gone |= number < self.announced >> _GENERATION_SHIFT
+            generation.gone |= number < generation_of(self.announced)
 
     def received(self) -> int:
         """Statements that came."""

@@ -10,9 +10,9 @@ import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
+from collector.boot import boot_id
 from collector.capture import handover, mapping, sockets
 from collector.capture.handover import Group, Heritage, Progress, UnfitError
 from collector.capture.methods import METHODS
@@ -26,7 +26,6 @@ STATE: Final = "state"
 """What the memory with heritage and progress is called; a worker's descriptors are what Slot.lasting calls them, and
 their worker's number."""
 
-_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 _AF_PACKET: Final = 17
 
 
@@ -63,7 +62,7 @@ def find(kept: Mapping[str, int], config: Config) -> Left | None:
         raise UnfitError("what the rings are is missing")
     memory = os.pread(kept[STATE], handover.size(config.worker_total), 0)
     heritage = handover.unpack_heritage(memory)
-    if heritage.boot != _boot():
+    if heritage.boot != boot_id():
         raise UnfitError("it is of before the host was booted")
     _check_settings(heritage.settings, handover.settings_of(config))
     for group in heritage.groups:
@@ -89,7 +88,7 @@ def leave(manager: Manager, config: Config, generation: int, sites: Sequence[Sit
     state = os.memfd_create("querytap-state")
     os.ftruncate(state, handover.size(config.worker_total))
     heritage = Heritage(
-        boot=_boot(),
+        boot=boot_id(),
         generation=generation,
         settings=handover.settings_of(config),
         groups=[_described(site) for site in sites],
@@ -181,7 +180,3 @@ def _described(site: Site) -> Group:
 
 def _name(what: str, worker: int) -> str:
     return f"{what}-{worker}"
-
-
-def _boot() -> str:
-    return _BOOT.read_text("ascii").strip()

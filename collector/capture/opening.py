@@ -24,6 +24,7 @@ from collector.capture.site import Site, find_ports
 from collector.capture.slots import Slot
 from collector.capture.sockets import Shape
 from collector.capture.telling import Teller
+from collector.channel import first_incarnation
 from collector.config import Config
 from collector.config.schema import CaptureOptions, PrivacyOptions
 from workers.settings import Literals, Responses, Selection, Settings
@@ -103,7 +104,7 @@ def _site(config: Config, place: str, first_worker: int, teller: Teller, start: 
                     number,
                     one,
                     places.worker_folder(config.paths.run, number),
-                    start.generation << 16,
+                    first_incarnation(start.generation),
                     _checkpoint(config, number),
                 )
                 for number, one in enumerate(group.members, first_worker)

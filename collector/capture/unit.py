@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from collector import identities, jsonfile, log, places, privileges
+from collector.boot import boot_id
 from collector.capture import keeping
 from collector.capture.handover import UnfitError
 from collector.capture.keeping import Left
@@ -24,6 +25,7 @@ from collector.capture.process import Capture, Place
 from collector.capture.sandbox import Sandbox, sandbox
 from collector.capture.site import Site
 from collector.capture.telling import State, Teller
+from collector.channel import GENERATIONS, generation_of
 from collector.config import Config, StartError
 from collector.config.reloading import Read
 from collector.hangup import Rereading
@@ -33,7 +35,6 @@ from collector.outlet import Listening
 _OTHERS_S: Final = 30.0
 """How long workers of an earlier capture process are waited for, which end by themselves."""
 _EACH_S: Final = 0.1
-_GENERATIONS: Final = 1 << 16
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _WORKER_MODE: Final = 0o750
 
@@ -209,7 +210,7 @@ def _leave(config: Config, manager: Manager, sites: list[Site], left: Left | Non
     if not manager.there or not keeping.lasts(sites):
         return False
     try:
-        keeping.leave(manager, config, sites[0].slots[0].incarnation >> 16, sites)
+        keeping.leave(manager, config, generation_of(sites[0].slots[0].incarnation), sites)
     except (OSError, ValueError) as error:
         _log.warning(
             "a restart of capture will lose what comes meanwhile: the service manager keeps nothing (%s)", error
@@ -224,8 +225,8 @@ def _next_generation(config: Config) -> int:
     folder = _folder(path)
     try:
         found = jsonfile.read(path / places.GENERATION_FILE) or {}
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        number = (int(found["generation"]) + 1) % _GENERATIONS if found.get("boot") == boot else 0
+        boot = boot_id()
+        number = (int(found["generation"]) + 1) % GENERATIONS if found.get("boot") == boot else 0
         jsonfile.replace(folder, places.GENERATION_FILE, {"boot": boot, "generation": number})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StartError(f"{path / places.GENERATION_FILE} cannot be used: {error}", "remove it") from error

@@ -13,6 +13,7 @@ OURS = ("collector", "workers", "tests", "bench", "packaging")
 
 # What each process on the host starts with.
 COMMON = (
+    "collector.boot",
     "collector.config",
     "collector.channel",
     "collector.places",
@@ -33,6 +34,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "workers.tcp": ("workers.wire",),
     "workers.sql": (),
     "collector.config": (),
+    "collector.boot": (),
     "collector.channel": (),
     "collector.places": (),
     "collector.log": (),
