@@ -16,7 +16,6 @@ from collector.reading.digest import Digesting
 from collector.reading.load import BY, RANKS, Loads
 from collector.reading.pool import Pool
 from collector.reading.scan import Wanted
-from collector.reading.signers import Signers
 from collector.reading.tables import digest_record, digest_table
 
 EXAMPLE = "querytap digest /var/lib/querytap/archive --key reader.key --since 1h --by shape --rank time"
@@ -55,14 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _loads(arguments: argparse.Namespace, wanted: Wanted, entries: list[Entry], reporter: Reporter) -> Loads:
-    loads, signers = Loads(), Signers()
+    loads = Loads()
     digesting = Digesting(wanted, arguments.by)
     with Pool(digesting, entries, arguments.jobs) as pool, reporter.progress(entries) as progress:
         for entry, seen in pool.results():
-            for problem in seen.problems:
-                reporter(problem)
-            if seen.origin is not None and (note := signers.note(*seen.origin)):
-                reporter.note(note)
+            reporter.saw(seen)
             loads.merge(seen.result)
             progress.done(entry)
     return loads

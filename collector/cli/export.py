@@ -13,7 +13,6 @@ from collector.config import ConfigError, Problem, StartError
 from collector.reading.archive import ArchiveError
 from collector.reading.parquet import Exporting, groups
 from collector.reading.pool import Pool
-from collector.reading.signers import Signers
 
 EXAMPLE = "querytap export /var/lib/querytap/archive --key reader.key --to statements --since 2026-01-01"
 
@@ -39,17 +38,13 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.to.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError([Problem("--to", f"{arguments.to} cannot be made: {error.strerror}")]) from error
-    signers = Signers()
     count = 0
     try:
         parts = groups(wanted_entries(arguments.archive, wanted, reporter))
         exporting = Exporting(wanted, str(arguments.to))
         with Pool(exporting, parts, arguments.jobs) as pool, reporter.progress(parts) as progress:
             for part, seen in pool.results():
-                for problem in seen.problems:
-                    reporter(problem)
-                if seen.origin is not None and (note := signers.note(*seen.origin)):
-                    reporter.note(note)
+                reporter.saw(seen)
                 count += seen.result
                 progress.done(part)
     except ArchiveError as error:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from collector.reading.lines import printable
 from collector.reading.pool import Work
+from collector.reading.scan import Visit
+from collector.reading.signers import Signers
 
 _EVERY_S: Final = 0.2
 _AFTER_S: Final = 1.0
@@ -22,6 +24,7 @@ class Reporter:
 
     def __init__(self) -> None:
         self.count = 0
+        self._signers = Signers()
         self._progress: Progress | None = None
 
     def __call__(self, problem: str) -> None:
@@ -34,6 +37,13 @@ class Reporter:
         self.clear()
         sys.stdout.flush()
         print(f"querytap: {printable(text)}", file=sys.stderr)
+
+    def saw(self, seen: Visit[Any]) -> None:
+        """Say what is wrong with an object that was read, and if another signed it than others of its host."""
+        for problem in seen.problems:
+            self(problem)
+        if seen.origin is not None and (note := self._signers.note(*seen.origin)):
+            self.note(note)
 
     def clear(self) -> None:
         """Take away what says how far it is, before something else is printed on the terminal."""
