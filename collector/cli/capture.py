@@ -5,18 +5,14 @@ from __future__ import annotations
 import argparse
 
 from collector.capture import unit
-from collector.cli.options import config_from, file_of
+from collector.cli.options import describe_service, rereadable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """It has none of its own."""
-    parser.epilog = (
-        "A service manager starts it beside `querytap aggregator`; see docs/systemd.md."
-        " SIGTERM ends it, SIGHUP has it read its configuration again."
-    )
+    describe_service(parser, "aggregator")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Capture until SIGTERM; 0 after an orderly end. Raises ConfigError and StartError."""
-    arguments.config = file_of(arguments)  # should it be gone later, that is a problem and not the defaults
-    return unit.run(config_from(arguments), lambda: config_from(arguments))
+    return unit.run(*rereadable(arguments))

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from collector.config import DEFAULT_PATH, Config, default_path, load
+from collector.config.reloading import Read
 
 
 def add_config_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +31,20 @@ def add_config_arguments(parser: argparse.ArgumentParser) -> None:
 def config_from(arguments: argparse.Namespace) -> Config:
     """The configuration that `--config` and `--set` give, as they are now. Raises ConfigError."""
     return load(file_of(arguments), arguments.set)
+
+
+def rereadable(arguments: argparse.Namespace) -> tuple[Config, Read]:
+    """The same, and what reads it anew later. Raises ConfigError."""
+    arguments.config = file_of(arguments)  # should it be gone later, that is a problem and not the defaults
+    return config_from(arguments), lambda: config_from(arguments)
+
+
+def describe_service(parser: argparse.ArgumentParser, beside: str) -> None:
+    """Say how a service is started; it has no arguments of its own."""
+    parser.epilog = (
+        f"A service manager starts it beside `querytap {beside}`; see docs/systemd.md."
+        " SIGTERM ends it, SIGHUP has it read its configuration again."
+    )
 
 
 def file_of(arguments: argparse.Namespace) -> Path | None:

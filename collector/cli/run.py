@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from collector import places
-from collector.cli.options import config_from, file_of
+from collector.cli.options import rereadable
 from collector.config import Config, StartError
 from collector.supervisor.lifecycle import supervise
 
@@ -24,10 +24,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Record; 0 after an orderly stop, 1 when something was left. Raises ConfigError and StartError."""
     # It would end the process, until there is somebody to answer it; what comes meanwhile is answered then.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
-    arguments.config = file_of(arguments)  # should it be gone later, that is a problem and not the defaults
-    config = config_from(arguments)
+    config, read = rereadable(arguments)
     _ensure_reader(config)
-    return supervise(config, lambda: config_from(arguments))
+    return supervise(config, read)
 
 
 def _ensure_reader(config: Config) -> None:
