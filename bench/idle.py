@@ -7,7 +7,6 @@ sent. No server runs there: what looking after one costs is no part of it.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -56,8 +55,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         machine.require_compiled()
-        if os.geteuid() != 0:
-            os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", "--", sys.executable, *sys.argv])  # noqa: S606  # this very command
+        veth.become_root()
         with tempfile.TemporaryDirectory(prefix="querytap-bench-") as folder:
             rows = measure(arguments.workers, arguments.seconds, Path(folder))
     except machine.Refused as refusal:

@@ -11,6 +11,7 @@ import ctypes
 import os
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,13 @@ class Pair:
 
     db: int
     app: int
+
+
+def become_root() -> None:
+    """Have this very command run anew as root of a namespace of its own, unless root runs it already."""
+    if os.geteuid() != 0:
+        command = ["unshare", "--user", "--map-root-user", "--net", "--", sys.executable, *sys.argv]
+        os.execvp(command[0], command)  # noqa: S606  # namespaces and packet sockets need it
 
 
 def inside(pid: int, command: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
-from bench import machine, traffic
+from bench import machine, traffic, veth
 from bench.pipeline import cpu
 from bench.pipeline.load import Plan
 from bench.pipeline.recorder import Setting
@@ -134,8 +134,7 @@ def main() -> int:
     except machine.Refused as refusal:
         sys.stderr.write(f"bench: {refusal}\n")
         return 3
-    if os.geteuid() != 0:  # namespaces and packet sockets need root, or to be root of a namespace
-        os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", "--", sys.executable, *sys.argv])  # noqa: S606  # this very command
+    veth.become_root()
     runs = _all_runs(arguments)
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for run in runs:

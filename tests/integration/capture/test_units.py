@@ -91,6 +91,13 @@ def lost(ledger: dict[str, dict[str, Any]], what: str) -> int:
     return sum(int(worker[what]["lost"]) for worker in ledger.values())
 
 
+def accounts(loaded: Loaded) -> tuple[dict[str, dict[str, Any]], gaps.Account, gaps.Missing]:
+    """The last ledger, the numbered statements in the archive, and which of those in the server's log it lacks."""
+    ledger = ledger_of(loaded.units)
+    account = gaps.recorded(loaded.units)
+    return ledger, account, gaps.missing(account, gaps.logged(loaded.log), last(ledger))
+
+
 @pytest.fixture
 def loaded() -> Iterator[Loaded]:
     with ExitStack() as stack:
@@ -107,9 +114,8 @@ def test_a_restart_of_capture_at_load_loses_no_packet_and_no_statement(
             assert units.capture.stop() == 0, units.complaint()
             units.capture.start()
             loaded.wait_for_packets()
-    ledger = ledger_of(units)
-    account = gaps.recorded(units)
-    missing = gaps.missing(account, gaps.logged(loaded.log), last(ledger))
+    ledger, account, missing = accounts(loaded)
+    assert set(last(ledger).values()) == {RESTARTS}  # all are of one capture process, so to speak
     report(f"{RESTARTS} restarts of capture at load: {missing.statements} of {len(loaded.sent)} statements missing")
     assert units.complaint().count("goes on with the rings") == RESTARTS
     assert (lost(ledger, "packets"), lost(ledger, "statements")) == (0, 0)
@@ -121,10 +127,8 @@ def test_a_restart_of_capture_at_load_loses_no_packet_and_no_statement(
 
 
 def last(ledger: dict[str, dict[str, Any]]) -> dict[int, int]:
-    """The number of each worker's last process; all are of one capture process, so to speak."""
-    found = {int(number): int(worker["incarnation"]) for number, worker in ledger.items()}
-    assert set(found.values()) == {RESTARTS}
-    return found
+    """The number of each worker's last process."""
+    return {int(number): int(worker["incarnation"]) for number, worker in ledger.items()}
 
 
 def test_a_capture_process_that_is_killed_at_load_loses_no_packet(
@@ -139,9 +143,8 @@ def test_a_capture_process_that_is_killed_at_load_loses_no_packet(
             units.capture.start()
             assert not any(at_work(worker) for worker in workers)  # two readers would spoil a ring
             loaded.wait_for_packets()
-    ledger = ledger_of(units)
-    account = gaps.recorded(units)
-    missing = gaps.missing(account, gaps.logged(loaded.log), last(ledger))
+    ledger, account, missing = accounts(loaded)
+    assert set(last(ledger).values()) == {RESTARTS}  # all are of one capture process, so to speak
     report(f"capture killed {RESTARTS} times at load: {missing.statements} of {len(loaded.sent)} statements missing")
     assert (lost(ledger, "packets"), lost(ledger, "statements")) == (0, 0)
     assert account.invented == []
@@ -168,10 +171,7 @@ def test_killed_with_its_workers_capture_loses_what_they_held_and_the_ledger_cou
             units.capture.kill()
             units.capture.start()
             loaded.wait_for_packets()
-    ledger = ledger_of(units)
-    account = gaps.recorded(units)
-    found = {int(number): int(worker["incarnation"]) for number, worker in ledger.items()}
-    missing = gaps.missing(account, gaps.logged(loaded.log), found)
+    ledger, account, missing = accounts(loaded)
     absent = len(loaded.sent) + loaded.logins() - sum(worker["statements"]["shipped"] for worker in ledger.values())
     counted = (lost(ledger, "statements"), lost(ledger, "packets"))
     report(

@@ -5,17 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from collector.archive.keyfile import READER_PRIVATE, write_key
 from collector.cli.main import main
-from tests.unit.collector.aggregator.making import READER_RAW, SECOND, START_NS
+from tests.unit.collector.aggregator.making import SECOND, START_NS
 from tests.unit.collector.reading.making import block, write_object
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "reader.key"
-    path.write_text(write_key(READER_PRIVATE, READER_RAW) + "\n")
-    return path
 
 
 @pytest.fixture

@@ -6,20 +6,12 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
-from collector.archive.keyfile import READER_PRIVATE, write_key
 from collector.cli.main import main
 from collector.reading import parquet
-from tests.unit.collector.aggregator.making import READER_RAW, SECOND, START_NS
+from tests.unit.collector.aggregator.making import SECOND, START_NS
 from tests.unit.collector.reading.making import block, body, planes, write_chain, write_object
 
 DAY_NS = 86_400 * SECOND
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "reader.key"
-    path.write_text(write_key(READER_PRIVATE, READER_RAW) + "\n")
-    return path
 
 
 def export(*words: object) -> int:

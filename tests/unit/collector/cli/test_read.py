@@ -11,18 +11,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from collector.archive.keyfile import READER_PRIVATE, identity, write_key
 from collector.cli.main import main
-from tests.unit.collector.aggregator.making import OTHER_RAW, READER_RAW, SECOND, START_NS, header
+from tests.unit.collector.aggregator.making import OTHER_RAW, SECOND, START_NS, header
 from tests.unit.collector.reading.making import block, write_object
 
 TRACED = b" /*traceparent='00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01'*/"
 OTHER_SIGNING_KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "reader.key"
-    path.write_text(write_key(READER_PRIVATE, READER_RAW) + "\n")
-    return path
 
 
 @pytest.fixture

@@ -11,15 +11,8 @@ from collector.aggregator.store import LocalFolder
 from collector.archive.keyfile import READER_PRIVATE, write_key
 from collector.archive.layout import SIGNATURE_BYTES
 from collector.cli.main import main
-from tests.unit.collector.aggregator.making import OTHER_RAW, READER_RAW, header
+from tests.unit.collector.aggregator.making import OTHER_RAW, header
 from tests.unit.collector.reading.making import write_chain
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "reader.key"
-    path.write_text(write_key(READER_PRIVATE, READER_RAW) + "\n")
-    return path
 
 
 def verify(*words: object) -> int:
