@@ -9,8 +9,8 @@ import sys
 
 from collector import child
 from collector.aggregator.inlet import Inlet
-from collector.aggregator.process import run
 from collector.aggregator.samples import MAX_SAMPLE_BYTES
+from collector.aggregator.starting import run
 from collector.channel import RECORD_BYTES
 from collector.config import StartError
 

@@ -6,7 +6,7 @@ import fcntl
 import os
 
 from collector import log, places, privileges
-from collector.aggregator import process
+from collector.aggregator import starting
 from collector.aggregator.inlet import Inlet
 from collector.aggregator.samples import MAX_SAMPLE_BYTES
 from collector.channel import RECORD_BYTES
@@ -28,7 +28,7 @@ def run(config: Config, read: Read) -> int:
     monitor = places.monitor_run(config.paths.run) / places.SAMPLES_SOCKET
     privileges.keep_only()
     try:
-        process.run(
+        starting.run(
             config,
             config.worker_total,
             Inlet(RECORD_BYTES + 1, path=capture),

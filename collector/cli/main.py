@@ -18,6 +18,7 @@ from typing import Protocol, cast
 
 from collector.cli.options import add_config_arguments
 from collector.config import ConfigError, StartError
+from collector.release import version
 
 EXIT_OK = 0
 EXIT_TROUBLE = 1
@@ -154,14 +155,8 @@ def _reader_of_stdout_is_gone() -> bool:
 
 
 class _PrintVersion(argparse.Action):
-    """Looks the version up only when it is asked for: importlib.metadata is slow to import."""
+    """Looks the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib import metadata
-
-        try:
-            version = metadata.version("querytap")
-        except metadata.PackageNotFoundError:
-            version = "(not installed)"
-        print(f"querytap {version}")
+        print(f"querytap {version() or '(not installed)'}")
         parser.exit()
