@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -26,7 +27,6 @@ STATE: Final = "state"
 """What the memory with heritage and progress is called; a worker's descriptors are what Slot.lasting calls them, and
 their worker's number."""
 
-_AF_PACKET: Final = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,11 @@ def _check(group: Group, ring: handover.Ring, fd: int) -> None:
         raise UnfitError(f"of worker {ring.worker} there is no packet socket: {error.strerror}") from error
     version = next((method.VERSION for method in METHODS if group.method == method.METHOD), None)
     said = Facts(
-        domain=_AF_PACKET, cookie=ring.cookie, version=version or 0, fanout=group.fanout, interface=group.interface
+        domain=socket.AF_PACKET,
+        cookie=ring.cookie,
+        version=version or 0,
+        fanout=group.fanout,
+        interface=group.interface,
     )
     if found != said:
         raise UnfitError(f"the socket of worker {ring.worker} is another one: {found}, and not {said}")
