@@ -1,6 +1,8 @@
 """How a block travels from a worker to the aggregator: head and body in one ZeroMQ frame. Pure.
 
-One frame, because the receiving side's limits hold for each frame of a message and not for their sum.
+One frame, because the receiving side's limits hold for each frame of a message and not for their sum. Nothing travels
+the other way but a receipt for a worker's last block: where a sender ends while the receiver's queue is full, ZeroMQ
+forgets what the receiver has not read yet.
 """
 
 from typing import Final
@@ -24,3 +26,8 @@ def split(message: bytes) -> tuple[bytes, bytes]:
     if end > len(message):
         raise ValueError(f"a message of {len(message)} bytes whose head ends at {end}")
     return message[_LENGTH_BYTES:end], message[end:]
+
+
+def receipt(incarnation: int) -> bytes:
+    """What the aggregator answers once it has taken the final block of that incarnation."""
+    return incarnation.to_bytes(_LENGTH_BYTES, "little")

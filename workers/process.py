@@ -290,7 +290,7 @@ class Worker:
         _quiet_garbage_collector()
         keep_freed_memory()
         self._orphaned = _Flag()
-        self._sender = _ZmqSender(setup.endpoint, listening)
+        self._sender = _ZmqSender(setup.endpoint, listening, message.receipt(setup.incarnation))
         pipeline = Pipeline(setup.worker, setup.incarnation, setup.settings)
         self._pipeline = pipeline
         self._area = _area(setup)
@@ -362,6 +362,9 @@ def _end(loop: Loop, sender: _ZmqSender) -> int:
             loop.beat(time.monotonic_ns())
         loop.beat(time.monotonic_ns())
     handed_over = not loop.stalled and loop.finish(time.time_ns(), max(deadline - time.monotonic_ns(), 0))
+    while handed_over and not sender.taken(_WAIT_MS):
+        loop.beat(time.monotonic_ns())
+        handed_over = time.monotonic_ns() < deadline
     if not handed_over:
         _log.error("the aggregator took no block for %d s: the last ones are lost", _LAST_BLOCK_NS // 1_000_000_000)
     sender.close()
@@ -391,15 +394,16 @@ class _Flag:
 
 
 class _ZmqSender:
-    """A PUSH socket over one that listens already; its path is guarded by the folder's permissions."""
+    """A DEALER socket over one that listens already; its path is guarded by the folder's permissions."""
 
-    def __init__(self, path: str, listening: int) -> None:
+    def __init__(self, path: str, listening: int, receipt: bytes) -> None:
         import zmq
 
         self._again = zmq.Again
         self._no_block = zmq.DONTWAIT
+        self._receipt = receipt
         self._context = zmq.Context(io_threads=1)
-        self._socket = self._context.socket(zmq.PUSH)
+        self._socket = self._context.socket(zmq.DEALER)
         self._socket.set_hwm(HIGH_WATER_MARK)
         self._socket.setsockopt(zmq.LINGER, _LINGER_MS)
         self._socket.setsockopt(zmq.USE_FD, listening)
@@ -416,6 +420,13 @@ class _ZmqSender:
         import zmq
 
         self._socket.poll(most_ms, zmq.POLLOUT)
+
+    def taken(self, most_ms: int) -> bool:
+        """Whether the aggregator has taken the final block, and so all before it; waits at most *most_ms* for that."""
+        while self._socket.poll(most_ms):
+            if self._socket.recv(self._no_block) == self._receipt:  # not that of the worker before
+                return True
+        return False
 
     def close(self) -> None:
         """Blocks until what was sent is on its way, at most for the linger time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from collector.places import BLOCKS_SOCKET, worker_folder
-from workers.message import split
+from workers.message import receipt, split
 
 HIGH_WATER_MARK: Final = 4
 MOST_AT_ONCE: Final = 16  # from one worker, before the others and the timers have their turn
@@ -28,7 +29,7 @@ def endpoint(run_folder: Path, worker: int) -> str:
 
 
 class Intake:
-    """PULL sockets connected to each worker, and a poll over them and other file descriptors.
+    """DEALER sockets connected to each worker, and a poll over them and other file descriptors.
 
     Promise: whatever a worker sends, `receive` does not raise; a message that is not a block comes back as None. A
     frame over *max_message_bytes* ends the connection, and what is in its queue goes with it; it is then made anew.
@@ -79,6 +80,11 @@ class Intake:
             except zmq.Again:
                 return
 
+    def acknowledge(self, worker: int, incarnation: int) -> None:
+        """Tell *worker* that its final block is here, for which it waits. Does not block."""
+        with contextlib.suppress(zmq.Again):  # it has sent many final blocks, which none does that keeps to the rules
+            self._links[worker].socket.send(receipt(incarnation), zmq.NOBLOCK)
+
     def close(self) -> None:
         """Give up what is still in the queues."""
         for link in self._links:
@@ -92,8 +98,8 @@ class _Link:
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], place: str, max_message_bytes: int) -> None:
         self._place = place
         self._lost_ns: int | None = None
-        self.socket = context.socket(zmq.PULL)
-        self.socket.setsockopt(zmq.RCVHWM, HIGH_WATER_MARK)
+        self.socket = context.socket(zmq.DEALER)
+        self.socket.set_hwm(HIGH_WATER_MARK)
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.setsockopt(zmq.MAXMSGSIZE, max_message_bytes)
         self.socket.setsockopt(zmq.RECONNECT_IVL, _RECONNECT_MS)
@@ -108,6 +114,7 @@ class _Link:
             self._lost_ns = now_ns if event == zmq.EVENT_DISCONNECTED else None
         if self._lost_ns is not None and now_ns - self._lost_ns >= _GIVEN_UP_NS:
             self._lost_ns = None
+            self.socket.disconnect(self._place)  # what ended is still a place that a DEALER does not connect to again
             self.socket.connect(self._place)
 
     def close(self) -> None:

@@ -286,6 +286,8 @@ class Aggregator:
                     self._ship(now_ns, final=False)
             else:
                 self._warn(f"worker {worker}: a block that was there before, or of an unknown process")
+            if head.final:
+                self._intake.acknowledge(worker, head.incarnation)
 
     def _malformed(self, worker: int, reason: str) -> None:
         self._ledger.malformed += 1

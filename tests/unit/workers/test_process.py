@@ -226,15 +226,37 @@ def test_finishing_gives_up_when_there_is_no_room_in_time() -> None:
 def test_blocks_reach_who_connects_and_who_connects_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("blocks.sock").touch()  # what an earlier worker left
-    sender = process._ZmqSender("/elsewhere/blocks.sock", process.listen("/elsewhere/blocks.sock"))  # noqa: SLF001
-    with contextlib.closing(sender), zmq.Context() as context:
+    with contextlib.closing(sender()) as made, zmq.Context() as context:
         for _ in range(2):
-            with context.socket(zmq.PULL) as receiver:
+            with context.socket(zmq.DEALER) as receiver:
                 receiver.connect(f"ipc://{tmp_path}/blocks.sock")
                 # More than one: of the first it may not be known yet that its receiver is gone.
                 while not receiver.poll(50):
-                    sender.send((b"head", b"body"))
+                    made.send((b"head", b"body"))
                 assert message.split(receiver.recv()) == (b"head", b"body")
+
+
+RECEIPT = message.receipt(7)
+
+
+def sender() -> process._ZmqSender:
+    listening = process.listen("/elsewhere/blocks.sock")
+    return process._ZmqSender("/elsewhere/blocks.sock", listening, RECEIPT)  # noqa: SLF001
+
+
+def test_a_sender_waits_for_the_receipt_of_its_own_worker_and_then_all_was_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with contextlib.closing(sender()) as made, zmq.Context() as context, context.socket(zmq.DEALER) as receiver:
+        receiver.connect(f"ipc://{tmp_path}/blocks.sock")
+        while not made.send((b"head", b"body")):
+            made.wait(50)
+        assert not made.taken(50)
+        receiver.send(message.receipt(6))
+        assert not made.taken(50)
+        receiver.send(RECEIPT)
+        assert made.taken(10_000)
 
 
 def test_the_page_carries_the_command_and_the_heartbeat() -> None:

@@ -70,7 +70,7 @@ def test_a_block_that_a_statement_of_the_most_bytes_crosses_is_within_its_bound(
 def test_a_message_of_ever_more_frames_takes_no_more_memory_than_the_bound(tmp_path: Path) -> None:
     (tmp_path / "capture/worker-0").mkdir(parents=True)
     place = endpoint(tmp_path, 0)
-    with zmq.Context() as context, context.socket(zmq.PUSH) as worker:
+    with zmq.Context() as context, context.socket(zmq.DEALER) as worker:
         worker.setsockopt(zmq.LINGER, 0)
         worker.setsockopt(zmq.SNDTIMEO, 5000)
         worker.bind(place)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +13,9 @@ import zmq
 
 from collector.aggregator.intake import Intake, endpoint
 from workers.message import join
+from workers.process import HIGH_WATER_MARK
 
+ROOT = Path(__file__).parents[4]
 WAIT_MS = 10_000
 MESSAGE_BYTES = 1 << 20
 
@@ -22,7 +26,7 @@ def workers(tmp_path: Path) -> Iterator[list[zmq.Socket[bytes]]]:
     sockets = []
     for number in range(2):
         (tmp_path / f"capture/worker-{number}").mkdir(parents=True)
-        socket = context.socket(zmq.PUSH)
+        socket = context.socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 0)
         socket.bind(endpoint(tmp_path, number))
         sockets.append(socket)
@@ -100,3 +104,43 @@ def test_a_frame_over_the_bound_is_not_taken_and_what_comes_later_is(
         if intake.poll(50)[0]:
             found += intake.receive(0)
     assert set(found) == {(b"head", b"body")}
+
+
+ENDING_WORKER = """
+import contextlib, sys
+from workers import message, process
+
+sender = process._ZmqSender("blocks.sock", process.listen("blocks.sock"), message.receipt(3))
+with contextlib.closing(sender):
+    for number in range(int(sys.argv[1])):
+        while not sender.send((b"%d" % number, bytes(20_000))):
+            sender.wait(50)
+    print("sent", flush=True)
+    while not sender.taken(50):
+        pass
+"""
+
+
+def test_a_worker_that_ends_while_its_blocks_wait_here_loses_none_of_them(tmp_path: Path) -> None:
+    count = HIGH_WATER_MARK + 2  # more than the queue here holds: ZeroMQ forgets the rest when the sender goes
+    folder = tmp_path / "capture/worker-0"
+    folder.mkdir(parents=True)
+    worker = subprocess.Popen(
+        [sys.executable, "-c", ENDING_WORKER, str(count)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*filter(None, sys.path), str(ROOT)])},
+        stdout=subprocess.PIPE,
+    )
+    with contextlib.closing(Intake([endpoint(tmp_path, 0)], MESSAGE_BYTES)) as intake:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == b"sent\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            worker.wait(0.5)
+        heads: list[bytes] = []
+        while len(heads) < count:
+            assert poll(intake)[0] == [0]
+            heads += [message[0] for message in intake.receive(0) if message is not None]
+        assert heads == [b"%d" % number for number in range(count)]
+        intake.acknowledge(0, 3)
+        worker.communicate(timeout=WAIT_MS / 1000)
+    assert worker.returncode == 0

@@ -43,7 +43,7 @@ class Process:
         self.statistics, statistics = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.monitor, monitor = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self.worker = self._context.socket(zmq.PUSH)
+        self.worker = self._context.socket(zmq.DEALER)
         self.worker.bind(endpoint(folder / "run", 0))
         settings = os.memfd_create("settings")
         paths = {"state": str(folder / "state"), "run": str(folder / "run")}
