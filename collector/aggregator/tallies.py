@@ -26,8 +26,8 @@ ENCRYPTED: Final = {
 }
 """What could not be seen for TLS, and the worker's counter of it."""
 
-MOST_INCARNATIONS: Final = 8  # kept apart, for blocks that come late; older ones are folded into one
-MOST_UNTOLD: Final = 4
+MOST_INCARNATIONS: Final = 16  # kept apart, for blocks that come late; older ones are folded into one
+MOST_UNTOLD: Final = 8
 """Processes of a worker that come and go before capture tells of one, as it is killed itself each time."""
 MOST_GENERATIONS: Final = 4
 MOST_INTERFACES: Final = 256  # of one worker; what is beyond counts as others
