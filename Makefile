@@ -12,6 +12,9 @@ SOURCES := $(shell find collector workers -name '*.py' -o -name '*.pxd')
 COMPILED := QUERYTAP_HOTPATH=compiled PYTHONSAFEPATH=1 PYTHONPATH=
 INTERPRETED := QUERYTAP_HOTPATH=interpreted PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)
 
+# One process has all tests that want the host to themselves, the others the rest.
+PARALLEL := -n logical --dist loadgroup
+
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
@@ -21,7 +24,7 @@ export PIP_ROOT_USER_ACTION := ignore
 help:
 	@echo "make demo              record a real server's traffic for ten seconds and show what was collected"
 	@echo "make test              every test but those of test-system's own, against the compiled build"
-	@echo "make test-interpreted  the same, against the uncompiled sources"
+	@echo "make test-interpreted  the same, against the uncompiled sources, but for what is alike in both builds"
 	@echo "make test-system       real servers, processes and namespaces, and the matrix of clients it fetches"
 	@echo "make explore           the property tests on examples that no run had before, ten times; ROUNDS=N times"
 	@echo "make fuzz              hostile bytes, a minute for each target; ARGS=--help tells more"
@@ -41,11 +44,11 @@ demo: build
 
 test: build
 	@packaging/build/debian-packages server
-	$(COMPILED) $(BIN)/python -m pytest --ignore=tests/system $(ARGS)
+	$(COMPILED) $(BIN)/python -m pytest $(PARALLEL) --ignore=tests/system $(ARGS)
 
 test-interpreted: $(VENV)/.installed
 	@packaging/build/debian-packages server
-	$(INTERPRETED) $(BIN)/python -m pytest --ignore=tests/system $(ARGS)
+	$(INTERPRETED) $(BIN)/python -m pytest $(PARALLEL) --ignore=tests/system -m "not either_build" $(ARGS)
 
 test-system: build
 	@packaging/build/debian-packages server guest

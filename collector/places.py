@@ -18,7 +18,9 @@ STATISTICS_SOCKET: Final = "statistics.sock"
 """Where capture lets the aggregator have its records, when both are services of their own."""
 SAMPLES_SOCKET: Final = "samples.sock"
 """The same of the monitor."""
-LOCK_FILE: Final = "lock"
+CAPTURE_LOCK_FILE: Final = "capture.lock"
+RINGS_LOCK_FILE: Final = "rings.lock"
+"""Of the capture process alone, and of all that read its rings."""
 GENERATION_FILE: Final = "generation.json"
 
 

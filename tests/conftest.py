@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -35,6 +36,13 @@ def pytest_configure() -> None:
         pytest.exit(f"QUERYTAP_HOTPATH={wanted}, but the modules that Python finds are {found}: {builds.where()}", 4)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have one process run all that needs the host to itself, while others run the rest (pytest-xdist)."""
+    for item in items:
+        if item.get_closest_marker("integration") is not None:
+            item.add_marker(pytest.mark.xdist_group("host"))
+
+
 def pytest_report_header() -> str:
     return f"querytap: {builds.under_test()} build, {builds.where()}"
 
@@ -54,6 +62,18 @@ def _signal_mask() -> Iterator[None]:
 def report(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Adds a line to the summary of the run: a figure that is reported and never asserted, or what was not tested."""
     return request.config.stash.setdefault(_LINES, []).append
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let the process that sums up have the lines of this one."""
+    if (to := getattr(session.config, "workeroutput", None)) is not None:
+        to["lines"] = session.config.stash.get(_LINES, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401  # xdist's WorkerController
+    """Take the lines of a process that has ended."""
+    node.config.stash.setdefault(_LINES, []).extend(getattr(node, "workeroutput", {}).get("lines", []))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

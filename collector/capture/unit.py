@@ -52,6 +52,7 @@ def run(config: Config, read: Read) -> int:
     folder = _folder(places.capture_run(config.paths.run))
     teller = UnitTeller(manager, config, folder, walls)
     changes.told = teller.reloaded
+    _alone(config)
     lock = _lock(config, teller)
     sites, left = _open(config, teller, manager)
     for site in sites:
@@ -149,33 +150,49 @@ def _unusable(path: Path, reason: str) -> StartError:
     )
 
 
+def _alone(config: Config) -> None:
+    """Refuse to be a second capture process. Raises StartError."""
+    path, lock = _lock_file(config, places.CAPTURE_LOCK_FILE)
+    if not _locked(lock):  # else it is held for as long as this process lives
+        raise StartError(f"another capture process has {path}", "stop it: fuser -v shows which it is")
+
+
 def _lock(config: Config, teller: Teller) -> int:
     """What this process and its workers hold for as long as one of them lives: two readers would spoil a ring.
 
     Waits for the workers of an earlier capture process. Raises StartError.
     """
-    path = places.capture_run(config.paths.run) / places.LOCK_FILE
-    try:
-        lock = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise _unusable(path, str(error.strerror)) from error
+    path, lock = _lock_file(config, places.RINGS_LOCK_FILE)
     deadline = time.monotonic() + _OTHERS_S
     told = False
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise StartError(
-                    f"another capture process, or a worker of one, has {path}", "stop it: fuser -v shows which it is"
-                ) from None
-            if not told:
-                told = True
-                _log.info("the workers of the capture process before this one are still at work: waiting for their end")
-            teller.alive()
-            time.sleep(_EACH_S)
-        else:
-            return lock
+    while not _locked(lock):
+        if time.monotonic() > deadline:
+            raise StartError(
+                f"workers of an earlier capture process have {path} and do not end",
+                "kill them: fuser -v shows which they are",
+            )
+        if not told:
+            told = True
+            _log.info("the workers of the capture process before this one are still at work: waiting for their end")
+        teller.alive()
+        time.sleep(_EACH_S)
+    return lock
+
+
+def _lock_file(config: Config, name: str) -> tuple[Path, int]:
+    path = places.capture_run(config.paths.run) / name
+    try:
+        return path, os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise _unusable(path, str(error.strerror)) from error
+
+
+def _locked(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _open(config: Config, teller: Teller, manager: Manager) -> tuple[list[Site], Left | None]:

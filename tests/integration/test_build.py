@@ -13,7 +13,7 @@ import pytest
 
 from tests.support import processes
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 PROJECT = """\
 [build-system]

@@ -18,7 +18,7 @@ import pytest
 from tests.support import processes
 from tests.support.folders import reachable_folder
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 MARK = "QUERYTAP_DEMO_TEST"
 

@@ -25,7 +25,7 @@ from tests.support.namespaces import Namespace
 from tests.support.recording import Load, Senders, Share
 from tests.support.servers import MariaDB
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 LOAD = Load(text=Share(8, 2000, 1500), prepared=Share(8, 2000, 1500), odd=Share(4, 1500, 500), seed=5)
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import processes
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 SCRIPT = processes.ROOT / "packaging" / "build" / "debian-packages"
 

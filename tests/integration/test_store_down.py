@@ -17,7 +17,7 @@ from collector.reading.objects import read_header
 from tests.support.objectstores import ACCESS_KEY, BUCKET, SECRET_KEY, Moto, environment
 from tests.unit.collector.aggregator.test_process import Process
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 WAIT_S = 60
 

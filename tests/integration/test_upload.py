@@ -18,7 +18,7 @@ from collector.archive.names import ObjectName, write_name
 from collector.config import from_mapping
 from tests.support.objectstores import ACCESS_KEY, BUCKET, SECRET_KEY, Moto, Way
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 INSTANCE = "0123456789abcdef" * 2
 SECOND = 1_000_000_000

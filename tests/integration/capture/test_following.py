@@ -25,7 +25,7 @@ from tests.support import processes
 from tests.support.namespaces import Namespace
 from tests.support.servers import MariaDB, free_port
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 HIDDEN = ("unshare", "--mount", "--", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh")
 """Runs a command where /proc shows it no process of other users (proc(5))."""

@@ -18,7 +18,7 @@ from tests.support.networks import Network
 from tests.support.recording import Senders
 from tests.support.servers import MariaDB
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 CONNECTIONS = 4
 LOGGED_BYTES = 100_000

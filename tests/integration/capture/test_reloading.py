@@ -29,7 +29,7 @@ from tests.support.recording import Load, Senders, Share
 from tests.support.servers import MariaDB
 from tests.support.statements import load
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 LOAD = Load(text=Share(8, 4000, 600), prepared=Share(8, 4000, 600), odd=Share(8, 1500, 250), seed=41)
 CONNECTIONS = 12

@@ -21,7 +21,7 @@ from tests.support.collector import Archive, Collector
 from tests.support.namespaces import Namespace
 from tests.support.servers import MariaDB
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 EXIT_CANNOT_START = 3
 METHODS = tuple(method.METHOD for method in methods.METHODS)

@@ -30,7 +30,7 @@ from tests.support.collector import Collector
 from tests.support.namespaces import Namespace
 from tests.support.servers import MariaDB
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 NAMES = [name for name, _ in intrusion.attempts(0, {"port": 0, "path": "", "abstract": ""})]
 

@@ -13,7 +13,7 @@ from tests.support import processes
 from tests.support.namespaces import Namespace
 from tests.unit.collector.capture.test_filter import passes
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 METHODS = ("ring", "ring-v2", "socket")
 each_method = pytest.mark.parametrize("method", METHODS)

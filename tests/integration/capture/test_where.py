@@ -29,6 +29,7 @@ from tests.support.servers import CLIENT, MariaDB
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.either_build,
     pytest.mark.skipif(os.geteuid() != 0, reason="namespaces of one who is not root belong to different users"),
 ]
 
