@@ -17,7 +17,7 @@ from collector.aggregator.gate import Gate
 from collector.aggregator.resuming import Objects
 from collector.aggregator.spool import Spool
 from collector.archive.failures import Failure, failure, is_there_already
-from collector.archive.remote import Access, AccessError, open_remote
+from collector.archive.remote import AccessError, access_of, open_remote
 from collector.config import Config, StartError
 
 if TYPE_CHECKING:
@@ -215,20 +215,8 @@ def _upload(job: _Job) -> _Outcome:
     return _Outcome(job)
 
 
-def access_of(config: Config) -> Access:
-    """How the settings say that a remote store is reached."""
-    store = config.store
-    return Access(
-        endpoint=store.endpoint,
-        region=store.region,
-        ca_file=store.ca_file,
-        credentials_file=store.credentials_file,
-        timeout_s=store.timeout_s,
-    )
-
-
 def _opened(config: Config) -> ObjectStore:
     try:
-        return open_remote(config.store.url, access_of(config))
+        return open_remote(config.store.url, access_of(config.store))
     except AccessError as error:
         raise StartError(error.message, error.remedy) from error

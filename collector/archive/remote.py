@@ -22,6 +22,8 @@ from collector.archive.packing import first_line
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
+    from collector.config.schema import StoreOptions
+
 CREDENTIALS: Final[Mapping[str, tuple[str, ...]]] = {
     "s3": ("aws_access_key_id", "aws_secret_access_key", "aws_session_token"),
     "gs": (),
@@ -36,10 +38,15 @@ CREDENTIALS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What a file of credentials may say for each kind of store; for gs:// it is Google's JSON file, as it comes."""
 
+RETRIES: Final = 5
+"""How often readers try a request again; who writes has a way of his own."""
+
+_CA_BUNDLE: Final = "AWS_CA_BUNDLE"
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AZURE_STORAGE_ENDPOINT")
 """Where the environment names a server, which obstore then goes to."""
 
-_MAX_FILE_BYTES: Final = 64 << 10
+_MAX_CREDENTIALS_BYTES: Final = 64 << 10
+_MAX_BUNDLE_BYTES: Final = 4 << 20  # all authorities of a system are some 200 KiB
 _LONGEST_CONNECT_S: Final = 10.0
 _SECTION: Final = "default"  # as in AWS's own file
 
@@ -69,6 +76,18 @@ class Access:
     """How often a request is tried again before it fails."""
 
 
+def access_of(options: StoreOptions, retries: int = 0) -> Access:
+    """How the section [store] of a configuration says that a remote store is reached."""
+    return Access(
+        endpoint=options.endpoint,
+        region=options.region,
+        ca_file=options.ca_file,
+        credentials_file=options.credentials_file,
+        timeout_s=options.timeout_s,
+        retries=retries,
+    )
+
+
 def open_remote(url: str, access: Access) -> ObjectStore:
     """The store that *url* names; its objects are below the folder in *url*. Reads files. Raises AccessError."""
     from obstore.exceptions import BaseError
@@ -82,7 +101,9 @@ def open_remote(url: str, access: Access) -> ObjectStore:
     if any(endpoint.startswith("http://") for endpoint in (access.endpoint, *map(_environ, _ENDPOINTS))):
         client["allow_http"] = True
     if access.ca_file:
-        client["root_certificate"] = _read(access.ca_file, "store.ca_file")
+        client["root_certificate"] = _read(access.ca_file, "store.ca_file", _MAX_BUNDLE_BYTES)
+    elif url.startswith("s3:") and (bundle := _environ(_CA_BUNDLE)):
+        client["root_certificate"] = _read(bundle, _CA_BUNDLE, _MAX_BUNDLE_BYTES)
     try:
         store: ObjectStore = from_url(
             url,
@@ -118,8 +139,8 @@ def _settings(url: str, access: Access) -> dict[str, Any]:
     scheme = urlsplit(url).scheme
     settings: dict[str, Any] = {}
     if access.credentials_file:
-        text = _read(access.credentials_file, "store.credentials_file").decode("utf-8", "replace")
-        settings.update(read_credentials(scheme, text, access.credentials_file))
+        read = _read(access.credentials_file, "store.credentials_file", _MAX_CREDENTIALS_BYTES)
+        settings.update(read_credentials(scheme, read.decode("utf-8", "replace"), access.credentials_file))
     if access.endpoint:
         settings["endpoint"] = access.endpoint
     if access.region:
@@ -147,13 +168,13 @@ def _remedy(scheme: str) -> str:
     return f"write lines of the form name = value, with names of these: {', '.join(CREDENTIALS[scheme])}"
 
 
-def _read(path: str, option: str) -> bytes:
+def _read(path: str, option: str, most_bytes: int) -> bytes:
     try:
         with Path(path).open("rb") as file:
-            data = file.read(_MAX_FILE_BYTES + 1)
+            data = file.read(most_bytes + 1)
     except OSError as error:
         remedy = f"see {option}: the user of the process that uses it must be able to read it"
         raise AccessError(f"{path} cannot be read: {error.strerror}", remedy) from error
-    if len(data) > _MAX_FILE_BYTES:
-        raise AccessError(f"{path} is longer than {_MAX_FILE_BYTES >> 10} KiB", f"see {option}")
+    if len(data) > most_bytes:
+        raise AccessError(f"{path} is longer than {most_bytes >> 10} KiB", f"see {option}")
     return data

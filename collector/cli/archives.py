@@ -7,18 +7,32 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
+from collector.archive.remote import RETRIES, Access, access_of
 from collector.cli.narrowing import count, search_of
+from collector.cli.options import config_from
 from collector.config import ConfigError, Problem
-from collector.reading.archive import Entry, gaps, list_archive
+from collector.places import archive_place
+from collector.reading.archive import ENVIRONMENT, Entry, gaps, list_archive
 from collector.reading.keys import KeyFileError, ReaderKey, load_private
 from collector.reading.pool import processors
 from collector.reading.scan import Wanted
 
 
+class Place(NamedTuple):
+    """Where an archive is, and how a remote one is reached."""
+
+    url: str
+    access: Access
+
+
 def add_archive(parser: argparse.ArgumentParser) -> None:
     """Declare the archive, and whose objects of it."""
-    parser.add_argument("archive", metavar="ARCHIVE", help="folder or store URL of the archive, or one object of it")
+    parser.add_argument(
+        "archive", nargs="?", metavar="ARCHIVE",
+        help="folder or store URL of the archive, or one object of it (default: that of the configuration)",
+    )  # fmt: skip
     parser.add_argument(
         "--instance", action="append", default=[], dest="instances", type=_instance, metavar="ID",
         help="only what this instance has signed: 32 hexadecimal digits, as `querytap hosts` shows them; repeatable",
@@ -65,9 +79,27 @@ def private_keys(arguments: argparse.Namespace) -> list[ReaderKey]:
         raise ConfigError([Problem("--key", f"{arguments.key} cannot be read: {error.strerror}")]) from error
 
 
-def wanted_entries(archive: str, wanted: Wanted, report: Callable[[str], None]) -> list[Entry]:
-    """The objects that may hold something wanted, in order; what is missing is reported. Raises ArchiveError."""
-    return narrowed(list_archive(archive), wanted, report)
+def place_of(arguments: argparse.Namespace) -> Place:
+    """The archive, and how it is reached: by the configuration where that, or no archive, is named. Raises ConfigError.
+
+    Else by the environment alone.
+    """
+    if arguments.archive is not None and arguments.config is None and not arguments.set:
+        return Place(arguments.archive, ENVIRONMENT)
+    config = config_from(arguments)
+    url = arguments.archive or archive_place(config.store.url, config.paths.state)
+    return Place(url, access_of(config.store, RETRIES))
+
+
+def entries_of(arguments: argparse.Namespace) -> list[Entry]:
+    """All objects of the archive, in order. Raises ConfigError and ArchiveError."""
+    place = place_of(arguments)
+    return list_archive(place.url, place.access)
+
+
+def wanted_entries(arguments: argparse.Namespace, wanted: Wanted, report: Callable[[str], None]) -> list[Entry]:
+    """The objects that may hold something wanted, in order; what is missing is reported. Raises as `entries_of`."""
+    return narrowed(entries_of(arguments), wanted, report)
 
 
 def narrowed(entries: Iterable[Entry], wanted: Wanted, report: Callable[[str], None]) -> list[Entry]:

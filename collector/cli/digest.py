@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = wanted_of(arguments)
     print_utf8()
     try:
-        loads = _loads(arguments, wanted, wanted_entries(arguments.archive, wanted, reporter), reporter)
+        loads = _loads(arguments, wanted, wanted_entries(arguments, wanted, reporter), reporter)
     except ArchiveError as error:
         reporter(str(error))
         return 1

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError([Problem("--to", f"{arguments.to} cannot be made: {error.strerror}")]) from error
     count = 0
     try:
-        parts = groups(wanted_entries(arguments.archive, wanted, reporter))
+        parts = groups(wanted_entries(arguments, wanted, reporter))
         exporting = Exporting(wanted, str(arguments.to))
         with Pool(exporting, parts, arguments.jobs) as pool, reporter.progress(parts) as progress:
             for part, seen in pool.results():

@@ -8,10 +8,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from collector.cli.archives import add_archive, print_utf8
+from collector.cli.archives import add_archive, entries_of, place_of, print_utf8
 from collector.cli.progress import Reporter
 from collector.config import ConfigError, Problem
-from collector.reading.archive import ArchiveError, list_archive
+from collector.reading.archive import ArchiveError
 from collector.reading.hosts import TROUBLE, Condition, condition
 from collector.reading.ledgers import newest_headers
 from collector.reading.lines import printable, rfc3339
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     instances = frozenset(arguments.instances)
     print_utf8()
     try:
-        newest = newest_headers(list_archive(arguments.archive), reporter, instances)
+        newest = newest_headers(entries_of(arguments), reporter, instances)
     except ArchiveError as error:
         reporter(str(error))
         return 1
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     for missing in sorted(instances - {each.header.instance for each in found}):
         reporter(f"instance {missing}: has no object here")
     if not found:
-        reporter(f"{arguments.archive}: holds no object")
+        reporter(f"{place_of(arguments).url}: holds no object")
     found.sort(key=lambda each: (each.header.host, each.header.instance))
     if arguments.format == "json":
         for each in found:

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from collector.archive.keyfile import READER_PUBLIC, KeyFileError, identity, read_keys
-from collector.cli.archives import add_archive, print_utf8, private_keys
+from collector.cli.archives import add_archive, entries_of, print_utf8, private_keys
+from collector.cli.options import add_config_arguments
 from collector.cli.progress import Reporter
 from collector.config import ConfigError, Problem
-from collector.reading.archive import ArchiveError, Entry, list_archive
+from collector.reading.archive import ArchiveError, Entry
 from collector.reading.keys import KeyDescription, ReaderKey, describe
 from collector.reading.objects import ObjectError, open_object, read_clear
 from collector.reading.resealing import new_start
@@ -31,11 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "recipients", help="list for whom an archive is sealed; needs no key", description="List for whom it is sealed."
     )
     add_archive(recipients)
+    add_config_arguments(recipients)
     reseal = actions.add_parser(
         "reseal", help="let others open an archive, or no longer", epilog=f"Example: {EXAMPLE}",
         description="Write the stanzas of its objects anew, in place: nothing else of them changes.",
     )  # fmt: skip
     add_archive(reseal)
+    add_config_arguments(reseal)
     reseal.add_argument("--key", type=Path, metavar="FILE", help="a private key that opens it now")
     reseal.add_argument(
         "--add", type=Path, action="append", default=[], metavar="FILE", help="a public key that is to open it too"
@@ -54,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     reporter = Reporter()
     try:
         entries = [
-            entry for entry in list_archive(arguments.archive) if entry.may_be_of(frozenset(arguments.instances))
+            entry for entry in entries_of(arguments) if entry.may_be_of(frozenset(arguments.instances))
         ]
         if arguments.action == "recipients":
             _recipients(entries, reporter)
@@ -88,7 +91,7 @@ def _recipients(entries: Sequence[Entry], reporter: Reporter) -> None:
     with reporter.progress(entries) as progress:
         for entry in entries:
             try:
-                with entry.open_head() as stream:
+                with entry.open() as stream:
                     counts.update({stanza.recipient.hex() for stanza in read_clear(stream).stanzas})
             except (ObjectError, OSError) as error:
                 reporter(f"{entry.path}: {error}")

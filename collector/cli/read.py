@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import BinaryIO, NoReturn
 
-from collector.cli.archives import add_reading, narrowed, print_utf8, wanted_of
+from collector.cli.archives import add_reading, entries_of, narrowed, place_of, print_utf8, wanted_of
 from collector.cli.narrowing import add_filters, add_limit, search_of
 from collector.cli.progress import Reporter
-from collector.reading.archive import ArchiveError, Entry, list_archive
+from collector.reading.archive import ArchiveError, Entry
 from collector.reading.formats import FORMATS, encode
 from collector.reading.ledgers import last_headers, ledger_record, render_ledger
 from collector.reading.merge import Opened, in_order_of_time
@@ -74,8 +74,7 @@ class _Reading:
 
     def run(self) -> None:
         """Print all of it."""
-        archive = self._arguments.archive
-        batches = _following(archive) if self._arguments.follow else iter([list_archive(archive)])
+        batches = _following(self._arguments) if self._arguments.follow else iter([entries_of(self._arguments)])
         out = sys.stdout.buffer
         before = FORMATS[self._arguments.format].before
         if before is not None:
@@ -123,11 +122,11 @@ def _leave(number: int, _: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)  # as a shell reports it
 
 
-def _following(archive: str) -> Iterator[list[Entry]]:
+def _following(arguments: argparse.Namespace) -> Iterator[list[Entry]]:
     """All objects there are, and then those that come, for ever."""
     seen: set[str] = set()
     while True:
-        entries = [entry for entry in list_archive(archive) if entry.path not in seen]
+        entries = [entry for entry in entries_of(arguments) if entry.path not in seen]
         seen.update(entry.path for entry in entries)
         if entries:
             yield entries
@@ -135,10 +134,10 @@ def _following(archive: str) -> Iterator[list[Entry]]:
 
 
 def _print_ledgers(arguments: argparse.Namespace, reporter: Reporter) -> None:
-    headers = last_headers(list_archive(arguments.archive), reporter, frozenset(arguments.instances))
+    headers = last_headers(entries_of(arguments), reporter, frozenset(arguments.instances))
     signers = Signers()
     if not headers:
-        reporter(f"{arguments.archive}: holds no object")
+        reporter(f"{place_of(arguments).url}: holds no object")
     for header in headers:
         if note := signers.note(header.host, header.instance):
             reporter.note(note)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from collector.cli.archives import add_archive, add_jobs, print_utf8, private_keys
+from collector.cli.archives import add_archive, add_jobs, entries_of, place_of, print_utf8, private_keys
 from collector.cli.progress import Reporter
 from collector.config import ConfigError, Problem
-from collector.reading.archive import ArchiveError, Entry, list_archive
+from collector.reading.archive import ArchiveError, Entry
 from collector.reading.chains import Chain
 from collector.reading.checking import Checked, Checking
 from collector.reading.lines import printable, rfc3339
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         entries = [
             entry
-            for entry in list_archive(arguments.archive)
+            for entry in entries_of(arguments)
             if entry.within(since_ns, until_ns) and entry.may_be_of(instances)
         ]
         chains = _check(entries, checking, instances, arguments.jobs, reporter)
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     for missing in sorted(instances - chains.keys()):
         reporter(f"instance {missing}: has no object here")
     if not entries:
-        reporter(f"{arguments.archive}: holds no object of that time")
+        reporter(f"{place_of(arguments).url}: holds no object of that time")
     found = [chain for _, chain in sorted(chains.items())]
     if arguments.format == "json":
         print(json.dumps({"problems": reporter.count, "instances": list(map(_record, found))}))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import heapq
-import io
 import itertools
 import os
 from collections import deque
@@ -12,23 +10,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from collector.archive.layout import Header
 from collector.archive.names import TEMPORARY, ObjectName, read_name
-from collector.archive.packing import first_line
-from collector.archive.remote import Access, AccessError, open_remote
+from collector.archive.remote import RETRIES, Access
 from collector.places import local_folder
+from collector.reading import stored
 from collector.reading.replacing import replace_start
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-    from obstore.store import ObjectStore
-
-
-_RETRIES: Final = 5
-_START_BYTES: Final = 64 << 10
-"""Of an object, where only its header is asked for: few are longer."""
+ENVIRONMENT: Final = Access(retries=RETRIES)
+"""The environment alone says how a store is reached."""
 
 
 class ArchiveError(Exception):
@@ -44,17 +36,11 @@ class Entry:
     name: ObjectName | None
     """What its name tells; None for a name that is not one of ours."""
     open: Callable[[], BinaryIO]
-    """Raises OSError. Can be sent to another process."""
+    """Fetches nothing that is not read. Raises OSError. Can be sent to another process."""
     size: int = 0
     """Bytes."""
-    open_start: Callable[[], BinaryIO] | None = None
-    """As open, where it is cheaper for who reads no more than the beginning."""
     put: Callable[[bytes, BinaryIO], None] | None = None
     """Writes another beginning and the rest of what is there in its place."""
-
-    def open_head(self) -> BinaryIO:
-        """For its header alone; raises OSError."""
-        return (self.open_start or self.open)()
 
     def replace(self, start: bytes, rest: BinaryIO) -> None:
         """Put *start* and *rest* in its place; raises OSError."""
@@ -75,11 +61,13 @@ class Entry:
         )
 
 
-def list_archive(place: str) -> list[Entry]:
-    """All objects of the archive at *place*, in order; names that are not ours come last. Raises ArchiveError."""
+def list_archive(place: str, access: Access = ENVIRONMENT) -> list[Entry]:
+    """All objects of the archive at *place*, in order; names that are not ours come last. Raises ArchiveError.
+
+    *access* says how a store is reached.
+    """
     folder = local_folder(place)
-    entries = list(_local(folder) if folder is not None else _remote(place))
-    return in_order(entries)
+    return in_order(_local(folder) if folder is not None else _remote(place, access))
 
 
 def in_order(entries: Iterable[Entry]) -> list[Entry]:
@@ -168,7 +156,6 @@ def _file(path: Path, relative: str) -> Entry:
         read_name("/".join(path.absolute().parts[-3:])),
         partial(_open, path),
         size,
-        None,
         partial(replace_start, path),
     )
 
@@ -177,82 +164,16 @@ def _open(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def _remote(url: str) -> Iterator[Entry]:
-    from obstore.exceptions import BaseError
-
+def _remote(url: str, access: Access) -> Iterator[Entry]:
     try:
-        found = [(str(meta["path"]), int(meta["size"])) for batch in _store(url).list() for meta in batch]
-    except (BaseError, ValueError, OSError) as error:
-        raise ArchiveError(f"{url}: {first_line(error)}") from error
-    for path, size in found:
-        if not path.rsplit("/", 1)[-1].startswith(TEMPORARY):
-            yield Entry(
-                path,
-                read_name(path),
-                partial(_fetch, url, path),
-                size,
-                partial(_fetch_start, url, path, size),
-                partial(_put, url, path),
-            )
-
-
-def _fetch(url: str, path: str) -> BinaryIO:
-    from obstore.exceptions import BaseError
-
-    try:
-        return io.BytesIO(bytes(_store(url).get(path).bytes()))
-    except BaseError as error:
-        raise OSError(first_line(error)) from error
-
-
-class _Ranges(io.RawIOBase):
-    """An object of a store of which only what is read is fetched."""
-
-    def __init__(self, url: str, path: str, size: int) -> None:
-        super().__init__()
-        self._url = url
-        self._path = path
-        self._size = size
-        self._at = 0
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        """As much as is there and *buffer* takes; raises OSError."""
-        from obstore.exceptions import BaseError
-
-        room = memoryview(buffer).cast("B")
-        length = min(len(room), self._size - self._at)
-        if length <= 0:
-            return 0
-        try:
-            data = bytes(_store(self._url).get_range(self._path, start=self._at, length=length))
-        except BaseError as error:
-            raise OSError(first_line(error)) from error
-        room[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-
-def _fetch_start(url: str, path: str, size: int) -> BinaryIO:
-    return io.BufferedReader(_Ranges(url, path, size), _START_BYTES)
-
-
-def _put(url: str, path: str, start: bytes, rest: BinaryIO) -> None:
-    from obstore.exceptions import BaseError
-
-    try:
-        _store(url).put(path, start + rest.read(), mode="overwrite")
-    except BaseError as error:
-        raise OSError(first_line(error)) from error
-
-
-@functools.cache
-def _store(url: str) -> ObjectStore:
-    """Opened once a process, with credentials of the environment. Raises OSError."""
-    try:
-        return open_remote(url, Access(retries=_RETRIES))
-    except AccessError as error:
-        raise OSError(f"{error.message}; {error.remedy}") from error
+        for path, size in stored.list_objects(url, access):
+            if not path.rsplit("/", 1)[-1].startswith(TEMPORARY):
+                yield Entry(
+                    path,
+                    read_name(path),
+                    partial(stored.open_object, url, access, path, size),
+                    size,
+                    partial(stored.put_object, url, access, path),
+                )
+    except OSError as error:
+        raise ArchiveError(f"{url}: {error}") from error

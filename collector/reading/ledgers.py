@@ -30,7 +30,7 @@ def newest_headers(
         if not entry.may_be_of(instances) or (named is not None and len(found.get(named, ())) >= most):
             continue
         try:
-            with entry.open_head() as stream:
+            with entry.open() as stream:
                 header = read_header(stream)
         except ObjectError as error:
             report(f"{entry.path}: {error}")

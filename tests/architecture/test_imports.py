@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "collector.privileges": (),
     "collector.identities": ("collector.config", "collector.privileges"),
     "collector.child": ("collector.config", "collector.log", "collector.privileges"),
-    "collector.archive": ("collector.channel", "workers"),
+    "collector.archive": ("collector.channel", "collector.config", "workers"),
     "collector.capture": (*COMMON, "collector.identities", "collector.jsonfile", "workers"),
     "collector.aggregator": (*COMMON, "collector.release", "collector.archive", "workers"),
     "collector.monitor": (*COMMON, "collector.jsonfile", "workers"),

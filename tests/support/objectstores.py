@@ -11,6 +11,7 @@ import re
 import select
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -26,16 +27,24 @@ BUCKET: Final = "archive"
 
 
 class Moto:
-    """moto's S3 server in a process of its own, with an empty bucket. What it holds is lost with it."""
+    """moto's S3 server in a process of its own, with an empty bucket. What it holds is lost with it.
 
-    def __init__(self, folder: Path, *, port: int = 0, bucket: bool = True) -> None:
+    *identity* are certificate and key: it speaks TLS then.
+    """
+
+    def __init__(
+        self, folder: Path, *, port: int = 0, bucket: bool = True, identity: tuple[Path, Path] | None = None
+    ) -> None:
         self._folder = folder
+        self._identity = identity
         self._wanted = port
         self._with_bucket = bucket
 
     def __enter__(self) -> Self:
         log = (self._folder / "moto.log").open("wb")
         command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self._wanted)]
+        if self._identity is not None:
+            command += ["-s", "-c", str(self._identity[0]), "-k", str(self._identity[1])]
         # A process group of its own; interpreted or compiled is none of its business.
         self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         log.close()
@@ -51,7 +60,7 @@ class Moto:
     @property
     def endpoint(self) -> str:
         """Its URL."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"http{'s' if self._identity else ''}://127.0.0.1:{self.port}"
 
     def stall(self) -> None:
         """Let it answer nobody, though connections to it are made."""
@@ -63,13 +72,19 @@ class Moto:
 
     def request(self, method: str, path: str, body: bytes = b"", service: str = "s3") -> bytes:
         """An answer to a signed request; its body."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = self._connection()
         headers = signed(method, path, body, service, f"127.0.0.1:{self.port}")
         connection.request(method, path, body, headers)
         answer = connection.getresponse()
         body = answer.read()
         assert answer.status < 300, body
         return body
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._identity is None:
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        trust = ssl.create_default_context(cafile=str(self._identity[0]))
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=30, context=trust)
 
     def demand_credentials(self) -> tuple[str, str]:
         """Let no other request pass from here on than those with this key and secret."""
@@ -91,7 +106,7 @@ class Moto:
         """Flask says on which port it listens."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self._process.poll() is None:
-            told = re.search(r"Running on http://127\.0\.0\.1:(\d+)", (self._folder / "moto.log").read_text())
+            told = re.search(r"Running on https?://127\.0\.0\.1:(\d+)", (self._folder / "moto.log").read_text())
             if told:
                 return int(told[1])
             time.sleep(0.1)
@@ -143,6 +158,8 @@ class Way:
         self.trouble = ""
         self.hurt = 0
         """How many requests something happened to."""
+        self.answered_bytes = 0
+        """Of all answers, heads included."""
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -190,6 +207,7 @@ class Way:
             if trouble == "slow":
                 self._closing.wait(3)
             answer = self._answer(request)
+            self.answered_bytes += len(answer)
             if trouble not in {"lost", "slow"}:
                 client.sendall(answer)
 

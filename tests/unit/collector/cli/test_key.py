@@ -120,6 +120,6 @@ def test_a_store_gets_the_object_anew(folder: Path, monkeypatch: pytest.MonkeyPa
 
         list, get, get_range, put = store.list, store.get, store.get_range, store.put
 
-    monkeypatch.setattr("collector.reading.archive._store", lambda _: Store())
+    monkeypatch.setattr("collector.reading.stored.opened", lambda *_: Store())
     assert key("reseal", "s3://bucket", "--key", folder / "reader.key", "--add", folder / "other.pub") == 0
     assert reads(folder, "other")

@@ -8,9 +8,8 @@ from obstore.store import LocalStore
 
 from collector.archive.names import ObjectName
 from collector.reading.archive import ArchiveError, Entry, contradiction, gaps, list_archive
-from collector.reading.objects import read_header
 from tests.unit.collector.aggregator.making import SECOND, START_NS, header
-from tests.unit.collector.reading.making import block, write_object
+from tests.unit.collector.reading.making import write_object
 
 
 def sequences(entries: list[Entry]) -> list[int]:
@@ -107,35 +106,10 @@ def test_a_store_is_listed_and_read_by_its_url(tmp_path: Path, monkeypatch: pyte
     with entry.open() as stream:
         assert stream.read() == path.read_bytes()
     path.unlink()
-    with pytest.raises(OSError, match="not found"):
-        entry.open()
+    with entry.open() as stream, pytest.raises(OSError, match="not found"):
+        stream.read()
 
 
 def test_a_store_that_cannot_be_reached_is_an_error() -> None:
     with pytest.raises(ArchiveError, match="nonsense"):
         list_archive("nonsense://bucket")
-
-
-def test_of_an_object_in_a_store_the_header_comes_without_the_rest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write_object(tmp_path, block(b"x" * 300_000), block(bytes(300)))
-    fetched: list[int] = []
-    store = LocalStore(tmp_path)
-
-    class Counting:
-        def list(self) -> object:
-            return store.list()
-
-        def get_range(self, path: str, *, start: int, length: int) -> object:
-            fetched.append(length)
-            return store.get_range(path, start=start, length=length)
-
-    monkeypatch.setattr("collector.reading.archive._store", lambda _: Counting())
-    (entry,) = list_archive("s3://bucket/archive")
-    assert entry.size == path.stat().st_size
-    with entry.open_head() as stream:
-        assert read_header(stream).sequence == 1
-    assert sum(fetched) <= 64 << 10
-    with entry.open_head() as stream:
-        assert stream.read() == path.read_bytes()
