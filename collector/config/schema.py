@@ -501,6 +501,14 @@ class ProcessOptions:
         check=user_name(),
         example="querytap-worker",
     )
+    start_timeout_s: int = option(
+        60,
+        "Longest time from the start of `querytap run` until it records; then it stops, and says so. Under systemd the "
+        "units' TimeoutStartSec= is that.",
+        unit="s",
+        applies="restart",
+        check=between(1, 3600),
+    )
     stop_timeout_s: int = option(
         30,
         "Longest time an orderly stop takes to bring rings, blocks and batches into the archive. What is left then is "

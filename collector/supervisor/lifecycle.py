@@ -29,7 +29,6 @@ from collector.supervisor.tree import Child, Tree
 
 READY: Final = "querytap is recording"
 
-_START_S: Final = 60.0
 _START_POLL_S: Final = 0.05
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -134,8 +133,11 @@ class Supervisor:
                 "" if self._config.worker_total == 1 else "s",
             )
             return True
-        if waited_s > _START_S:
-            self._give_up(f"the processes did not get ready within {_START_S:.0f} s, see the messages above")
+        bound_s = self._config.process.start_timeout_s
+        if waited_s > bound_s:
+            self._give_up(
+                f"the processes did not get ready within {bound_s} s (process.start_timeout_s), see the messages above"
+            )
         return False
 
     def _wait(self, now: float, *, starting: bool) -> None:

@@ -95,7 +95,7 @@ class Collector(Archive):
         )
         self.config.write_text(text, encoding="utf-8")
         processes.run(processes.querytap("keygen", "--config", str(self.config)))
-        more = [word for setting in settings for word in ("--set", setting)]
+        more = [word for setting in (*patience.PROCESS, *settings) for word in ("--set", setting)]
         self._process = namespace.start(processes.querytap("run", "--config", str(self.config), *more), self.log)
         try:
             self._wait_for_capture()

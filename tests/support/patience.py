@@ -8,6 +8,9 @@ from typing import Final
 SLOWNESS: Final = float(os.environ.get("QUERYTAP_TEST_SLOWNESS", "1"))
 """How often an ordinary machine could do in the same time what this one does; emulated ones say so."""
 
+PROCESS: Final = (f"process.start_timeout_s={60 * SLOWNESS:.0f}", f"process.stop_timeout_s={30 * SLOWNESS:.0f}")
+"""Settings of a querytap that has as much of it as is ordinary."""
+
 
 def seconds(ordinary: float) -> float:
     """What is *ordinary* seconds elsewhere, on this machine."""

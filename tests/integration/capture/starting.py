@@ -29,7 +29,7 @@ def running(
     """`querytap run` with keys of its own and *settings*; *before*: what runs the command line that follows it."""
     if veth:
         make_veth(namespace)
-    options = (f'paths.state="{folder}/state"', f'paths.run="{folder}/run"', *settings)
+    options = (f'paths.state="{folder}/state"', f'paths.run="{folder}/run"', *patience.PROCESS, *settings)
     arguments = [word for one in options for word in ("--set", one)]
     processes.run(processes.querytap("keygen", *arguments))
     log = folder / "log"
