@@ -68,13 +68,16 @@ class Backlog:
         """It has come back, and waits again behind the others."""
         self._failed[name] = self._away.pop(name)
 
-    def remove(self, name: str) -> None:
-        """It is in the store, or evicted, or gone: no longer here."""
+    def remove(self, name: str) -> int:
+        """It is in the store, or evicted, or gone: no longer here. Its size."""
         size = self._away.pop(name, None)
         if size is None:
             size = self._waiting.pop(name, None)
-        self.size_bytes -= self._failed.pop(name) if size is None else size
+        if size is None:
+            size = self._failed.pop(name)
+        self.size_bytes -= size
         del self._turn[name]
+        return size
 
     def oldest(self) -> str | None:
         """The one to evict first: the oldest that is not away."""

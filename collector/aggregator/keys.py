@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
 from collector import places
+from collector.aggregator.disk import trouble
 from collector.aggregator.durable import create_file
 from collector.archive.keyfile import (
     INSTANCE_PRIVATE,
@@ -30,19 +31,24 @@ _REMEDY = "make a key pair with `querytap keygen`, or name files with public key
 def instance_key(folder: Path) -> Ed25519PrivateKey:
     """The key this instance signs with, from *folder*; made there, for its owner alone, when there is none."""
     path = folder / places.INSTANCE_KEY
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not path.exists():
-        key = Ed25519PrivateKey.generate()
-        text = "# querytap: this instance signs with it\n" + write_key(INSTANCE_PRIVATE, key.private_bytes_raw()) + "\n"
-        create_file(path, text.encode("ascii"), mode=0o600)
-    mode = stat.S_IMODE(path.stat().st_mode)
-    if mode & 0o077:
-        raise StartError(f"{path} can be read by others (mode {mode:04o})", f"chmod 600 {path}")
     try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            create_file(path, _new_instance_key().encode("ascii"), mode=0o600)
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077:
+            raise StartError(f"{path} can be read by others (mode {mode:04o})", f"chmod 600 {path}")
         keys = read_keys(_text(path), INSTANCE_PRIVATE, str(path))
+    except OSError as error:
+        raise StartError(f"the key that this instance signs with cannot be used: {trouble(path, error)}") from error
     except KeyFileError as error:
         raise StartError(str(error), f"restore {path}, or remove it: a new instance begins then") from error
     return Ed25519PrivateKey.from_private_bytes(keys[0])
+
+
+def _new_instance_key() -> str:
+    key = Ed25519PrivateKey.generate()
+    return "# querytap: this instance signs with it\n" + write_key(INSTANCE_PRIVATE, key.private_bytes_raw()) + "\n"
 
 
 def recipients(config: Config) -> list[bytes]:

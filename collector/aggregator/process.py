@@ -154,13 +154,18 @@ class Aggregator:
             self._shipper.push(now_ns)
         if self._batch.due(now_ns) and not self._shipper.full:
             self._ship(now_ns, final=False)
-        if self._uploader is not None:
-            self._uploader.turn(now_ns)
+        self._upload(now_ns)
         if self._connect_at_ns is not None and now_ns >= self._connect_at_ns:
             self._connect(now_ns)
         if now_ns >= self._pace.due:
             self._tell(now_ns, self._state())
             self._manager.alive()
+
+    def _upload(self, now_ns: int) -> None:
+        if self._uploader is not None:
+            self._uploader.turn(now_ns)
+            for lost in self._uploader.take_damaged():
+                self._shipper.note_missing(lost)
 
     def _connect(self, now_ns: int) -> None:
         for inlet in self._inlets:
@@ -340,8 +345,7 @@ class Aggregator:
             self._hear_signals()
             now_ns = time.monotonic_ns()
             self._shipper.push(now_ns)
-            if self._uploader is not None:
-                self._uploader.turn(now_ns)
+            self._upload(now_ns)
 
     def _tell(self, now_ns: int, state: str) -> None:
         """Write the status file."""
@@ -357,19 +361,16 @@ class Aggregator:
             ledger=ledger,
             rates=self._rates.sample(now_ns, ledger),
             batches={
-                "stored": self._shipper.objects.stored,
-                "waiting": self._shipper.waiting,
-                "discarded": self._shipper.objects.discarded,
-                "evicted": self._shipper.objects.evicted,
+                **self._shipper.state(),
                 "blocks_gathered": self._batch.blocks,
                 "malformed_messages": self._ledger.malformed,
-                "last_object": self._shipper.last_name,
             },
             store={
                 "place": self.place,
                 "size_bytes": self._store.size_bytes(),
                 "trouble": self._shipper.trouble,
                 "trouble_since": self._trouble_since,
+                "full": self._shipper.full,
                 **({} if self._uploader is None else {"uploads": self._uploader.state()}),
             },
             budget={"cpu_percent": self._config.budget.cpu_percent, "measured": self._sample.get("tree")},

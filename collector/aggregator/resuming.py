@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from collector.aggregator.ledger import Ledger
-from collector.aggregator.store import Store
+from collector.aggregator.store import Store, TransportError
+from collector.archive.names import read_name
 from collector.boot import boot_id
 
 _log = logging.getLogger("aggregator")
@@ -25,6 +26,20 @@ class Objects:
     evicted: int = 0
     uploaded: int = 0
     """Of the stored: those that left the spool for the remote store."""
+    discarded_ns: list[int] = field(default_factory=list)
+    """From the first statement in those that were given up to the last; empty when none was."""
+    evicted_ns: list[int] = field(default_factory=list)
+    """The same of those that were removed for want of room."""
+
+    def note_discarded(self, name: str) -> None:
+        """The object is given up, or missing after all."""
+        self.discarded += 1
+        self.discarded_ns = _widened(self.discarded_ns, name)
+
+    def note_evicted(self, name: str) -> None:
+        """The object goes for want of room."""
+        self.evicted += 1
+        self.evicted_ns = _widened(self.evicted_ns, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +70,10 @@ def keep(
     statements: Mapping[int, int],
     ledger: Ledger,
     objects: Objects,
+    evicting: str,
     final: bool,
 ) -> dict[str, Any]:
-    """What has to be on disk when the object *name* is about to be written."""
+    """What has to be on disk when the object *name* is about to be written; *evicting* goes for it, and counts."""
     return {
         "under": under,
         "run": run,
@@ -65,6 +81,7 @@ def keep(
         "statements": {str(worker): count for worker, count in statements.items()},
         "ledger": ledger.dump(statements),
         "objects": asdict(objects),
+        "evicting": evicting,
         "final": final,
     }
 
@@ -72,8 +89,9 @@ def keep(
 def resume(kept: Mapping[str, Any], under: str, ledger: Ledger, store: Store, *, ended: bool = False) -> Resumed | None:
     """Bring *ledger* to where *kept* left it, when that was a run under the same supervisor that did not end.
 
-    *ended*: one that did is gone on with too, as capture may go on with its rings.
+    *ended*: one that did is gone on with too, as capture may go on with its rings. Raises TransportError.
     """
+    _finish_evicting(kept, store)
     if not under or kept.get("under") != under or (kept.get("final") is not False and not ended):
         return None
     try:
@@ -84,9 +102,26 @@ def resume(kept: Mapping[str, Any], under: str, ledger: Ledger, store: Store, *,
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         _log.warning("the ledger begins anew, what was kept of it is not readable: %s", error)
         return None
-    if not store.has(name):
+    if not store.complete(name):
         ledger.batch_missing(statements)
-        objects.discarded += 1
+        objects.note_discarded(name)
     else:
         objects.stored += 1
     return Resumed(run, objects)
+
+
+def _finish_evicting(kept: Mapping[str, Any], store: Store) -> None:
+    """Remove what counts as evicted already, and was still there when the aggregator ended."""
+    evicting = kept.get("evicting")
+    if not isinstance(evicting, str) or not evicting:
+        return
+    try:
+        store.remove(evicting)
+    except TransportError as error:
+        _log.warning("counted as evicted, but %s", error)
+
+
+def _widened(span_ns: list[int], name: str) -> list[int]:
+    parts = read_name(name)
+    ends = [*span_ns, *((parts.first_ns, parts.last_ns) if parts else ())]
+    return [min(ends), max(ends)] if ends else []

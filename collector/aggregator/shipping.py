@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from collector.aggregator.chain import Chain, Link
 from collector.aggregator.ledger import Ledger
 from collector.aggregator.resuming import Objects, keep
 from collector.aggregator.seal import seal
-from collector.aggregator.store import Evicted, Store, TransportError, write_worker_counts
+from collector.aggregator.store import DiskFullError, Evicted, Store, TransportError, write_worker_counts
 from collector.archive.hashes import object_hash
 from collector.archive.layout import HASH_BYTES, Header
 from collector.archive.names import ObjectName, write_name
@@ -82,6 +83,10 @@ class Shipper:
         self._waiting: deque[_Sealed] = deque()
         self._link = chain.link
         self._retry_at_ns = 0
+        self._evicting = ""
+        """The object that was counted as evicted last, whether it is gone already or not."""
+        self._behind = False
+        """Whether something was counted that the chain's file does not say yet."""
         self.objects = objects
         self.last_name = ""
         self.trouble = ""
@@ -116,9 +121,9 @@ class Shipper:
         while self._waiting:
             try:
                 self._put(self._waiting[0])
-            except (TransportError, OSError) as error:
+            except TransportError as error:
                 self._refused(error, now_ns)
-                if not isinstance(error, TransportError) or error.retry:
+                if error.retry:
                     return
                 self._discard(self._waiting.popleft())
                 continue
@@ -135,11 +140,31 @@ class Shipper:
         while self._waiting:
             self._discard(self._waiting.popleft())
 
+    def note_missing(self, lost: Evicted) -> None:
+        """An object that was stored turns out to be damaged: what was in it is lost."""
+        self.objects.stored -= 1
+        self.objects.note_discarded(lost.name)
+        self._ledger.batch_missing(lost.statements(self._origin.run))
+
+    def state(self) -> dict[str, Any]:
+        """For the status: what became of the objects."""
+        return {
+            "stored": self.objects.stored,
+            "waiting": self.waiting,
+            "discarded": self.objects.discarded,
+            "discarded_ns": self.objects.discarded_ns,
+            "evicted": self.objects.evicted,
+            "evicted_ns": self.objects.evicted_ns,
+            "last_object": self.last_name,
+        }
+
     def _put(self, sealed: _Sealed) -> None:
         for evicted in self._store.make_room(len(sealed.data)):
-            self._count_evicted(evicted)
-        if self._chain.link.sequence < sealed.link.sequence:
+            if evicted.name != self._evicting:
+                self._count_evicted(evicted, sealed)
+        if self._behind or self._chain.link.sequence < sealed.link.sequence:
             self._chain.advance(sealed.link, self._beside(sealed))
+            self._behind = False
         self._store.put(sealed.name, sealed.data)
 
     def _beside(self, sealed: _Sealed) -> dict[str, Any]:
@@ -150,22 +175,36 @@ class Shipper:
             statements=sealed.statements,
             ledger=self._ledger,
             objects=self.objects,
+            evicting=self._evicting,
             final=sealed.final,
         )
 
-    def _count_evicted(self, evicted: Evicted) -> None:
-        self.objects.evicted += 1
-        self._ledger.batch_evicted(evicted.statements(self._origin.run))
+    def _count_evicted(self, evicted: Evicted, sealed: _Sealed) -> None:
+        """Count it durably before it goes, so that it does not count as shipped after a crash in between."""
+        before = dataclasses.replace(self.objects), self._evicting
+        statements = evicted.statements(self._origin.run)
+        self.objects.note_evicted(evicted.name)
+        self._ledger.batch_evicted(statements)
+        self._evicting = evicted.name
+        try:
+            self._chain.advance(sealed.link, self._beside(sealed))
+        except DiskFullError:
+            self._behind = True  # what goes makes the room for it
+        except TransportError:
+            objects, self._evicting = before
+            self.objects.evicted, self.objects.evicted_ns = objects.evicted, objects.evicted_ns
+            self._ledger.batch_evicted({worker: -count for worker, count in statements.items()})
+            raise
         _log.info("removed the oldest object, to keep the archive within its bounds: %s", evicted.name)
 
-    def _refused(self, error: Exception, now_ns: int) -> None:
+    def _refused(self, error: TransportError, now_ns: int) -> None:
         if str(error) != self.trouble:
             self.trouble = str(error)
             _log.warning("the store does not take an object: %s", error)
         self._retry_at_ns = now_ns + RETRY_NS
 
     def _discard(self, sealed: _Sealed) -> None:
-        self.objects.discarded += 1
+        self.objects.note_discarded(sealed.name)
         self._ledger.batch_discarded(sealed.statements)
         _log.error("given up: object %s with %d statements", sealed.name, sum(sealed.statements.values()))
 
@@ -207,5 +246,7 @@ class Shipper:
             "objects_stored": self.objects.stored + len(self._waiting) + 1,
             "objects_discarded": self.objects.discarded,
             "objects_evicted": self.objects.evicted,
+            "discarded_ns": self.objects.discarded_ns,
+            "evicted_ns": self.objects.evicted_ns,
             **({} if self._uploads is None else {"uploads": self._uploads()}),
         }

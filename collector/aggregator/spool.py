@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Final
 
 from collector.aggregator.backlog import Backlog
-from collector.aggregator.store import Evicted, LocalFolder
+from collector.aggregator.disk import trouble
+from collector.aggregator.durable import make_folders, sync_folder
+from collector.aggregator.store import Evicted, LocalFolder, read_clear_header
 from collector.archive.names import read_name
 from collector.config import Config
 from collector.places import archive_place, local_folder, spool_folder
+
+DAMAGED_FOLDER: Final = "damaged"
+"""Below the spool: what was found damaged, for people to look at. Nothing reads it."""
 
 _MIB: Final = 1 << 20
 
@@ -44,6 +49,8 @@ class Spool(LocalFolder):
         self.backlog = Backlog((name, size) for _, _, name, size in sorted(found))
         self._last = max(found)[2] if found else ""
         self._last_is_stored = False
+        self._left_over: list[str] = []
+        """What the store has and could not be removed: tried again with the next object."""
 
     def put(self, name: str, data: bytes) -> None:
         """As in a local archive; what was the last before, and is in the store, leaves."""
@@ -55,6 +62,9 @@ class Spool(LocalFolder):
         self._last, self._last_is_stored = name, False
         if stored:
             self._leave(before)
+        left_over, self._left_over = self._left_over, []
+        for each in left_over:
+            self._leave(each)
 
     def stored(self, name: str) -> None:
         """The store has the object."""
@@ -67,7 +77,33 @@ class Spool(LocalFolder):
     def missing(self, name: str) -> None:
         """Somebody has taken the object away."""
         _log.error("gone from the spool before the store had it: %s", name)
-        self.backlog.remove(name)
+        self._size -= self.backlog.remove(name)
+
+    def complete(self, name: str) -> bool:
+        """As in a local archive; one that is damaged is set aside."""
+        whole = super().complete(name)
+        if not whole and self.has(name):
+            self.set_aside(name)
+        return whole
+
+    def set_aside(self, name: str) -> Evicted:
+        """Put a damaged object where nobody takes it for one; what its header says is what is missing now."""
+        path = self._root / name
+        lost = Evicted(name, path.stat().st_size, read_clear_header(path))
+        to = self._root / DAMAGED_FOLDER / path.name
+        try:
+            make_folders(to.parent, self._root)
+            path.rename(to)
+            sync_folder(to.parent)
+            sync_folder(path.parent)
+        except OSError as error:
+            _log.warning("a damaged object cannot be moved to %s: %s", to.parent, trouble(path, error))
+        else:
+            _log.error("set aside as damaged: %s", to)
+        if name in self.backlog:
+            self.backlog.remove(name)
+        self._size -= lost.size
+        return lost
 
     def path(self, name: str) -> Path:
         """Where an object is."""
@@ -86,10 +122,9 @@ class Spool(LocalFolder):
             self.missing(name)
         return None
 
-    def _remove(self, path: Path) -> Evicted:
-        evicted = super()._remove(path)
-        self.backlog.remove(evicted.name)
-        return evicted
+    def _remove(self, path: Path) -> None:
+        super()._remove(path)
+        self.backlog.remove(self._name(path))
 
     def _leave(self, name: str) -> None:
         path = self._root / name
@@ -99,8 +134,10 @@ class Spool(LocalFolder):
         except FileNotFoundError:
             return
         except OSError as error:
-            _log.warning("%s cannot be removed though the store has it: %s", path, error.strerror)
+            _log.warning("cannot be removed though the store has it: %s", trouble(path, error))
+            self._left_over.append(name)
             return
         self._size -= size
         with contextlib.suppress(OSError):  # others of that day are still there
             path.parent.rmdir()
+            self._ready.discard(path.parent)

@@ -20,12 +20,12 @@ from collector.aggregator.process import Aggregator
 from collector.aggregator.resuming import Objects, resume, supervisor
 from collector.aggregator.shipping import Origin, Shipper
 from collector.aggregator.spool import Spool, open_store
-from collector.aggregator.store import LocalFolder
+from collector.aggregator.store import LocalFolder, TransportError
 from collector.aggregator.upload import Uploader
 from collector.archive.keyfile import identity
 from collector.boot import boot_id
 from collector.child import Changes
-from collector.config import Config
+from collector.config import Config, StartError
 from collector.notify import Manager
 from collector.places import CHAIN_FILE, aggregator_state
 from collector.release import version
@@ -79,7 +79,10 @@ def _shipper(
     public_key = key.public_key().public_bytes_raw()
     chain = open_chain(own / CHAIN_FILE, identity(public_key).hex(), store)
     under = supervisor()
-    resumed = resume(chain.beside, under, ledger, store, ended=lasting)
+    try:
+        resumed = resume(chain.beside, under, ledger, store, ended=lasting)
+    except TransportError as error:
+        raise StartError(f"the object sealed last cannot be read: {error}") from error
     objects = resumed.objects if resumed else Objects()
     uploader = Uploader(store, config, objects) if isinstance(store, Spool) else None
     origin = _origin(public_key, under, resumed.run if resumed else secrets.token_hex(8))

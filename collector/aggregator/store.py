@@ -5,22 +5,29 @@ obstore has a local store too, without fsync.
 
 from __future__ import annotations
 
-import errno
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from collector.aggregator.durable import create_file, make_folders, sync_folder
+from collector.aggregator.disk import trouble
+from collector.aggregator.durable import clear_asides, create_file, make_folders, sync_folder
+from collector.archive.hashes import object_hash
 from collector.archive.layout import PREFIX, Header, ObjectError, unpack_header, unpack_prefix
-from collector.archive.names import SUFFIX, TEMPORARY, ObjectName, read_name
+from collector.archive.names import SUFFIX, ObjectName, read_name
 from collector.config import Config, StartError
 
 FLOOR_BYTES: Final = 64 << 20
 """What a local archive keeps even where others have filled the disk: else nothing would be recorded there."""
 
+SPARE_BYTES: Final = 256 << 10
+"""What has to be free beside an object: for folders and the chain."""
+
 _MIB: Final = 1 << 20
+
+_log = logging.getLogger("aggregator")
 
 
 class TransportError(Exception):
@@ -31,9 +38,13 @@ class TransportError(Exception):
         self.retry = retry
 
 
+class DiskFullError(TransportError):
+    """There is no room for it on this host's disk."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """An object that was removed to keep the archive within its bounds."""
+    """An object that goes to keep the archive within its bounds, or that went as it was damaged."""
 
     name: str
     size: int
@@ -56,14 +67,20 @@ class Store(Protocol):
     def put(self, name: str, data: bytes) -> None:
         """Create the object; one of that name with the same content is success. Blocks. Raises TransportError."""
 
-    def has(self, name: str) -> bool:
-        """Whether the object is there."""
+    def complete(self, name: str) -> bool:
+        """Whether the object is there, whole, and stays so through a power cut. Raises TransportError."""
 
     def newest(self, instance: str) -> Path | None:
         """The newest object of *instance*."""
 
     def make_room(self, incoming: int) -> Iterator[Evicted]:
-        """Remove the oldest objects until *incoming* bytes are within the bounds. Raises TransportError."""
+        """The oldest objects, until *incoming* bytes are within the bounds: each goes when the next one is asked for.
+
+        So whoever asks can count it first, and one that is not asked further leaves it there. Raises TransportError.
+        """
+
+    def remove(self, name: str) -> None:
+        """Remove the object, if it is there. Raises TransportError."""
 
     def size_bytes(self) -> int:
         """How much it holds."""
@@ -83,6 +100,8 @@ class LocalFolder:
         self._size = 0
         self._lowest: dict[Path, int] = {}
         """The lowest sequence in the folder of each day, so that not all names have to be looked at."""
+        self._ready: set[Path] = set()
+        """Folders that stay through a power cut."""
         try:
             make_folders(root, root)
             for path, name in self.objects():
@@ -95,28 +114,54 @@ class LocalFolder:
         """Write aside, fsync, link under its name, fsync the folder."""
         path = self._root / name
         try:
-            make_folders(path.parent, self._root)
+            if path.parent not in self._ready:
+                make_folders(path.parent, self._root)
+                self._ready.add(path.parent)
             if path.exists():
                 if path.read_bytes() != data:
                     raise TransportError(f"{path} is there already and differs", retry=False)
                 return  # an earlier try went through
             create_file(path, data, mode=0o600)
         except OSError as error:
-            raise TransportError(f"{path}: {error.strerror}", retry=error.errno != errno.EROFS) from error
+            self._ready.clear()
+            raise TransportError(trouble(path, error), retry=True) from error
         parts = read_name(name)
         self._count(path, 0 if parts is None else parts.sequence, len(data))
 
-    def has(self, name: str) -> bool:
-        """Whether the object is there."""
-        return (self._root / name).exists()
+    def complete(self, name: str) -> bool:
+        """Whether the object is there, whole, and stays so through a power cut."""
+        path = self._root / name
+        try:
+            found = damage(name, path.read_bytes())
+            sync_folder(path.parent)  # who wrote it may have been killed before that
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise TransportError(trouble(path, error), retry=True) from error
+        if found:
+            _log.error("%s is damaged: %s", path, found)
+        return not found
 
     def make_room(self, incoming: int) -> Iterator[Evicted]:
-        """Remove the oldest objects first; what is not an object of ours is never touched."""
-        while self._over(incoming):
-            oldest = self._oldest()
-            if oldest is None:
-                return
-            yield self._remove(oldest)
+        """The oldest objects first; what is not an object of ours is never touched."""
+        try:
+            while self._over(incoming):
+                oldest = self._oldest()
+                if oldest is None:
+                    return
+                yield Evicted(self._name(oldest), oldest.stat().st_size, read_clear_header(oldest))
+                self._remove(oldest)
+        except OSError as error:
+            raise TransportError(trouble(self._root, error), retry=True) from error
+
+    def remove(self, name: str) -> None:
+        """Remove the object, if it is there."""
+        if self.has(name):
+            self._remove(self._root / name)
+
+    def has(self, name: str) -> bool:
+        """Whether something of that name is there."""
+        return (self._root / name).exists()
 
     def size_bytes(self) -> int:
         """Bytes of all objects in it."""
@@ -134,17 +179,24 @@ class LocalFolder:
 
     def objects(self) -> Iterator[tuple[Path, ObjectName]]:
         """All that are in it, in no order."""
-        return _tidy(self._root)
+        for day in _days(self._root):
+            clear_asides(day)
+            for path in _entries(day):
+                if (name := _named(path)) is not None:
+                    yield path, name
 
     def _over(self, incoming: int) -> bool:
-        if self._size + incoming > self._max_bytes:
-            return True
-        return self._size + incoming > FLOOR_BYTES and self._free_percent(incoming) < self._min_free_percent
-
-    def _free_percent(self, incoming: int) -> float:
+        """Beyond the bounds; or where the disk has no room for it at all, and has once the oldest are gone."""
         system = os.statvfs(self._root)
+        free_bytes = system.f_bavail * system.f_frsize
+        if self._size + incoming > self._max_bytes or 0 < incoming + SPARE_BYTES - free_bytes <= self._size:
+            return True
         usable = system.f_blocks - system.f_bfree + system.f_bavail  # as df counts: without the reserve of root
-        return 100 * (system.f_bavail * system.f_frsize - incoming) / max(1, usable * system.f_frsize)
+        free_percent = 100 * (free_bytes - incoming) / max(1, usable * system.f_frsize)
+        return self._size + incoming > FLOOR_BYTES and free_percent < self._min_free_percent
+
+    def _name(self, path: Path) -> str:
+        return str(path.relative_to(self._root))
 
     def _count(self, path: Path, sequence: int, size: int) -> None:
         self._size += size
@@ -168,21 +220,29 @@ class LocalFolder:
                 self._lowest[day] = found[0]  # others have taken objects away
         return None
 
-    def _remove(self, path: Path) -> Evicted:
-        name = str(path.relative_to(self._root))
+    def _remove(self, path: Path) -> None:
         try:
             size = path.stat().st_size
-            evicted = Evicted(name, size, read_clear_header(path))
             path.unlink()
-            if not any(path.parent.iterdir()):
+            if any(path.parent.iterdir()):
+                sync_folder(path.parent)
+            else:
+                self._ready.discard(path.parent)
                 path.parent.rmdir()
                 sync_folder(path.parent.parent)
-            else:
-                sync_folder(path.parent)
         except OSError as error:
-            raise TransportError(f"{path} cannot be removed: {error.strerror}", retry=True) from error
+            raise TransportError(f"cannot be removed: {trouble(path, error)}", retry=True) from error
         self._size -= size
-        return evicted
+
+
+def damage(name: str, data: bytes) -> str:
+    """What is wrong with an object, going by its name; empty when nothing is."""
+    parts = read_name(name)
+    try:
+        digest = object_hash(data).hex()
+    except ObjectError as error:
+        return str(error)
+    return "" if parts is None or digest.startswith(parts.hash_start) else "its content is not what its name says"
 
 
 def read_clear_header(path: Path) -> Header | None:
@@ -226,10 +286,17 @@ def _objects(day: Path) -> Iterator[tuple[int, Path]]:
             yield name.sequence, path
 
 
-def _tidy(root: Path) -> Iterator[tuple[Path, ObjectName]]:
-    """The objects below *root*; removes what an interrupted write has left."""
-    for path in root.glob("*/*/*"):
-        if path.name.startswith(TEMPORARY) and SUFFIX in path.name:
-            path.unlink()
-        elif (name := _named(path)) is not None:
-            yield path, name
+def _days(root: Path) -> Iterator[Path]:
+    for instance in root.iterdir():
+        yield from _entries(instance)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What is in it; nothing where it is no folder, or closed to us, which is told."""
+    try:
+        return list(folder.iterdir())
+    except NotADirectoryError:
+        return []
+    except PermissionError as error:
+        _log.error("what is in there is left out until the next start: %s", trouble(folder, error))
+        return []

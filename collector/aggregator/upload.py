@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from collector.aggregator.disk import trouble
 from collector.aggregator.gate import Gate
 from collector.aggregator.resuming import Objects
 from collector.aggregator.spool import Spool
+from collector.aggregator.store import Evicted, damage
 from collector.archive.failures import Failure, failure, is_there_already
 from collector.archive.remote import AccessError, access_of, open_remote
 from collector.config import Config, StartError
@@ -39,19 +41,25 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True)
+class _Damage:
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Outcome:
     job: _Job
-    trouble: Failure | OSError | BaseException | None = None
-    """Failure: of the store; OSError: the object could not be read; another: a fault of ours. None: it is stored."""
+    trouble: Failure | _Damage | OSError | BaseException | None = None
+    """Failure: of the store; _Damage: of the object; OSError: it could not be read; another: a fault of ours. None: it
+    is stored."""
     was_there: bool = False
 
 
 class Uploader:
     """Sends what the spool holds, with create-only writes: each object is in the store once, however often it is tried.
 
-    Promises: nothing here waits for the store, and no object leaves the spool before the store has it. There are never
-    more threads than `store.uploads`, and one of obstore's runtime. `turn` is to be called when `fd` is readable and at
-    `due_ns`.
+    Promises: nothing here waits for the store, and no object leaves the spool before the store has it. One that is
+    damaged is set aside and not sent. There are never more threads than `store.uploads`, and one of obstore's runtime.
+    `turn` is to be called when `fd` is readable and at `due_ns`.
     """
 
     def __init__(self, spool: Spool, config: Config, objects: Objects) -> None:
@@ -69,6 +77,7 @@ class Uploader:
         self._sent_bytes = 0
         self._were_there = 0
         self._errors: Counter[str] = Counter()
+        self._damaged: list[Evicted] = []
         self.trouble = ""
         """Why the store does not take objects at the moment; empty when it does."""
         self._trouble_since = ""
@@ -104,6 +113,11 @@ class Uploader:
             name, size = taken
             self._gate.began(now_ns, size)
             self._send(_Job(self._store, self._spool.path(name), name, size, now_ns))
+
+    def take_damaged(self) -> list[Evicted]:
+        """The objects that were found to be damaged since the last time."""
+        damaged, self._damaged = self._damaged, []
+        return damaged
 
     def end(self) -> None:
         """Say what stays behind; what is on its way may get there, and is found to be there at the next start."""
@@ -148,6 +162,10 @@ class Uploader:
                 self._went(outcome)
             elif isinstance(outcome.trouble, Failure):
                 self._refused(outcome.job, outcome.trouble, now_ns)
+            elif isinstance(outcome.trouble, _Damage):
+                self._errors["damaged"] += 1
+                _log.error("%s in the spool is damaged: %s", outcome.job.path, outcome.trouble.what)
+                self._damaged.append(self._spool.set_aside(outcome.job.name))
             elif isinstance(outcome.trouble, OSError):
                 self._unreadable(outcome.job, outcome.trouble, now_ns)
             else:
@@ -180,7 +198,7 @@ class Uploader:
             return
         self._gate.failed(job.began_ns, now_ns, random.random())  # noqa: S311 - as above
         self._spool.backlog.failed(job.name)
-        _log.error("%s in the spool cannot be read: %s", job.path, error.strerror)
+        self._say(f"the spool cannot be read: {trouble(job.path, error)}")
 
     def _open_anew(self) -> None:
         """With what the file of credentials says now."""
@@ -204,6 +222,8 @@ def _upload(job: _Job) -> _Outcome:
         data = job.path.read_bytes()
     except OSError as error:
         return _Outcome(job, error)
+    if found := damage(job.name, data):
+        return _Outcome(job, _Damage(found))
     try:
         job.store.put(job.name, data, mode="create", use_multipart=False)
     except (BaseError, OSError) as error:

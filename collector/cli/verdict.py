@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 STALE_S: Final = 25.0
@@ -88,11 +88,12 @@ def _restarted(status: Status, processes: Status, now: dt.datetime) -> Iterator[
 
 
 def _store(status: Status, now: dt.datetime) -> Iterator[str]:
-    store = status["store"]
+    store, batches = status["store"], status["batches"]
     if store.get("trouble"):
         yield (
             f"the store takes no objects since {_time(dt.datetime.fromisoformat(store['trouble_since']))}:"
-            f" {store['trouble']}; soon nothing more is taken from the rings"
+            f" {store['trouble']}; {'nothing' if store['full'] else 'soon nothing'} more is taken from the rings,"
+            " and what finds no room in them is counted as dropped"
         )
     uploads = store.get("uploads", {})
     if uploads.get("trouble"):
@@ -101,12 +102,12 @@ def _store(status: Status, now: dt.datetime) -> Iterator[str]:
             f" {uploads['trouble']}; {uploads['spooled']} objects wait in the spool, which store.local_max_mib bounds"
         )
     if when := _recent(status, "discarded", now):
-        yield f"objects were given up, {when}: the log says why the store refused them"
+        yield f"objects were given up, {when}{_of(batches['discarded_ns'])}: the log says why they are not stored"
     if when := _recent(status, "evicted", now):
         what = "spool" if uploads else "archive"
         yield (
-            f"the {what} is full and its oldest objects are removed, {when}: raise store.local_max_mib or free its"
-            " disk (store.min_free_percent), or move objects elsewhere in time"
+            f"the {what} is full and its oldest objects are removed, {when}{_of(batches['evicted_ns'])}: raise"
+            " store.local_max_mib or free its disk (store.min_free_percent), or move objects elsewhere in time"
         )
 
 
@@ -119,6 +120,14 @@ def _recent(status: Status, name: str, now: dt.datetime) -> str:
     if now - last > RECENT:
         return ""
     return f"{moment['grown']} since {_time(first)}, last at {_time(last)}"
+
+
+def _of(span_ns: Sequence[int]) -> str:
+    """From when to when the statements are that are gone, for people."""
+    if not span_ns:
+        return ""
+    first, last = (_time(dt.datetime.fromtimestamp(ns / 1e9, dt.UTC)) for ns in span_ns)
+    return f", with statements of {first} to {last}"
 
 
 def _time(time: dt.datetime) -> str:

@@ -32,6 +32,8 @@ class Archive:
         self.folder = folder
         self._run = run_folder
         self.archive = folder / "state" / "archive"
+        self.place = str(self.archive)
+        """The archive as reading commands take it; the URL of a store where one is set."""
         self.key = folder / "state" / "keys" / "reader.key"
         self.log = folder / "querytap.log"
 
@@ -45,13 +47,13 @@ class Archive:
 
     def records(self) -> list[dict[str, Any]]:
         """All records of the archive, as `querytap read` prints them."""
-        command = processes.querytap("read", str(self.archive), "--key", str(self.key), "--format", "json", "--raw")
+        command = processes.querytap("read", self.place, "--key", str(self.key), "--format", "json", "--raw")
         return records.parse(processes.run(command, 300).stdout)
 
     def blocks(self) -> Iterator[tuple[BlockHead, bytes]]:
         """The blocks of the archive as the workers packed them, with the worker's number and its counters."""
         keys = load_private(self.key)
-        for entry in list_archive(str(self.archive)):
+        for entry in list_archive(self.place):
             with entry.open() as stream:
                 for content in open_object(stream, keys).contents(_refuse):
                     if content.kind == KIND_BLOCKS:

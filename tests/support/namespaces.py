@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,19 @@ class Namespace:
             result.seek(0)
             assert status == 0, f"{function.__name__}{arguments} ended with {status}:\n{output.read()[-6000:]}"
             return json.load(result)
+
+    def listen(self) -> socket.socket:
+        """A socket that listens on the loopback in here; this process accepts from it."""
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            self.call(_listen, str(theirs.fileno()))
+            _, (listening, *_), _, _ = socket.recv_fds(ours, 1, 1)
+        return socket.socket(fileno=listening)
+
+
+def _listen(to: str) -> None:
+    with socket.socket(fileno=int(to)) as receiver, socket.create_server(("127.0.0.1", 0)) as made:
+        socket.send_fds(receiver, [b"-"], [made.fileno()])
 
 
 def _be_the_child(holder: int, result: IO[str], output: IO[str], function: Callable[[], Any]) -> None:

@@ -151,21 +151,24 @@ class Way:
 
     "": nothing. "503": answered so, and not passed on. "slow": passed on seconds later, and not answered. "cut": broken
     off in the middle of what is sent. "lost": passed on and done; the answer is lost. "refused": broken off at once.
+    *listening* is where clients come to, else a socket on the loopback.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, listening: socket.socket | None = None) -> None:
         self._to = port
+        self._listening = listening or socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
         self.trouble = ""
         self.hurt = 0
         """How many requests something happened to."""
+        self.sent_bytes = 0
+        """Of what was put, without heads, whatever became of it."""
         self.answered_bytes = 0
         """Of all answers, heads included."""
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
         self._start(self._accept)
         return self
 
@@ -198,6 +201,8 @@ class Way:
             if trouble == "refused":
                 return
             request = _whole_request(client, half=trouble == "cut")
+            if request.startswith(b"PUT "):
+                self.sent_bytes += len(request.partition(b"\r\n\r\n")[2])
             if trouble == "cut" or not request:
                 return
             if trouble == "503":

@@ -2,93 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import psutil
 import pytest
 
 from tests.integration.capture.test_running import archived, run_statements
-from tests.support import gaps, numbered, recording, statements
-from tests.support.folders import reachable_folder
-from tests.support.namespaces import Namespace
-from tests.support.recording import Senders
-from tests.support.servers import MariaDB
-from tests.support.statements import Statement
+from tests.support import gaps
+from tests.support.loaded import Loaded, last, ledger_of, lost
 from tests.support.units import Units
 
 pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
-CONNECTIONS = 4
-"""Of each of the senders."""
 RESTARTS = 5
-BETWEEN = 400
-"""Packets that are recorded between two of them."""
-
-
-class Loaded:
-    """Services at load, and what they and the server made of it."""
-
-    def __init__(self, stack: ExitStack) -> None:
-        self.folder = stack.enter_context(reachable_folder())
-        self.namespace = stack.enter_context(Namespace())
-        self.server = stack.enter_context(MariaDB(self.namespace))
-        self.units = stack.enter_context(Units(self.namespace, self.folder, self.server.port, workers=2))
-        self._lists = [self.folder / name for name in "ab"]
-        self.sent: list[Statement] = []
-        self.log: list[Statement] = []
-
-    @contextmanager
-    def sending(self) -> Iterator[None]:
-        """Send until the context ends, then stop all in order, and read the accounts."""
-        port = self.server.port
-        commands = [numbered.command("127.0.0.1", port, one.name, CONNECTIONS, one) for one in self._lists]
-        senders = Senders(self.namespace, self.folder, commands)
-        try:
-            self.wait_for_packets()
-            yield
-            self.wait_for_packets()
-        finally:
-            senders.stop()
-        assert self.units.stop() == [0, 0, 0], self.units.complaint()
-        self.server.stop()
-        self.sent = [statement for one in self._lists for statement in statements.load(one)]
-        self.log = recording.logged(self.server, self.sent)
-        assert not statements.differences("the log", Counter(self.log), "the senders' lists", Counter(self.sent))
-
-    def wait_for_packets(self) -> None:
-        """Wait until some more were recorded."""
-        before = taken(self.units)
-        self.units.wait_until(lambda: taken(self.units) > before + BETWEEN)
-
-    def logins(self) -> int:
-        """Statements that are in the archive and in nobody's list."""
-        return CONNECTIONS * len(self._lists)
-
-
-def taken(units: Units) -> int:
-    """Packets of which blocks have told, of all workers."""
-    return sum(sum(one["packets"]["taken"].values()) for one in units.status()["ledger"].values())
-
-
-def ledger_of(units: Units) -> dict[str, dict[str, Any]]:
-    """The last ledger; its sums must hold, and nothing may be on its way."""
-    status = units.status()
-    assert status["balanced"], status["ledger"]
-    for worker in status["ledger"].values():
-        packets, sums = worker["packets"], worker["statements"]
-        assert (packets["held"], packets["in_ring"], sums["held"]) == (0, 0, 0)
-        known = packets["dropped"] + packets["lost"]
-        assert packets["passed"] == sum(packets["taken"].values()) + known
-        assert sums["decoded"] == sums["shipped"] + sums["lost"]
-    return dict(status["ledger"])
-
-
-def lost(ledger: dict[str, dict[str, Any]], what: str) -> int:
-    """Of all workers."""
-    return sum(int(worker[what]["lost"]) for worker in ledger.values())
 
 
 def accounts(loaded: Loaded) -> tuple[dict[str, dict[str, Any]], gaps.Account, gaps.Missing]:
@@ -124,11 +52,6 @@ def test_a_restart_of_capture_at_load_loses_no_packet_and_no_statement(
     assert (missing.statements, missing.problems) == (0, [])
     assert gaps.forgotten(units.records()) == [], "what workers knew of connections is in the manager's keeping too"
     assert sum(worker["statements"]["shipped"] for worker in ledger.values()) == len(loaded.sent) + loaded.logins()
-
-
-def last(ledger: dict[str, dict[str, Any]]) -> dict[int, int]:
-    """The number of each worker's last process."""
-    return {int(number): int(worker["incarnation"]) for number, worker in ledger.items()}
 
 
 def test_a_capture_process_that_is_killed_at_load_loses_no_packet(

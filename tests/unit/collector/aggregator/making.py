@@ -11,9 +11,17 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from collector.aggregator.compress import Compressor
 from collector.aggregator.seal import seal
+from collector.archive.hashes import object_hash
 from collector.archive.heads import BlockHead, read_head
 from collector.archive.keyfile import identity
-from collector.archive.layout import HASH_BYTES, KIND_BLOCKS, KIND_SUMMARY, Header
+from collector.archive.layout import (
+    HASH_BYTES,
+    KIND_BLOCKS,
+    KIND_SUMMARY,
+    STANZA,
+    Header,
+    pack_prefix,
+)
 from collector.archive.packing import pack
 
 SIGNING_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -82,3 +90,13 @@ def sealed(
             compressor.add(block_head, body)
         groups += [(KIND_BLOCKS, frame) for frame in compressor.take()]
     return seal(made or header(), groups, recipients, SIGNING_KEY)
+
+
+def filler(size: int, salt: int = 0) -> bytes:
+    """What is an object as far as its name can tell, and has nothing to read."""
+    return (pack_prefix(1, 1) + b"h" + bytes(STANZA.size) + b"%d" % salt).ljust(size, b".")
+
+
+def hash_start(data: bytes) -> str:
+    """As names have it."""
+    return object_hash(data).hex()[:16]

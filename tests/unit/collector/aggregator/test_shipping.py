@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import errno
 import io
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pytest
 
 from collector.aggregator.batches import Batch, ClosedBatch, Limits
 from collector.aggregator.chain import Chain, open_chain
@@ -47,12 +51,16 @@ class MoodyStore:
         assert name not in self.objects
         self.objects[name] = data
 
-    def has(self, name: str) -> bool:
+    def complete(self, name: str) -> bool:
         return name in self.objects
+
+    def remove(self, name: str) -> None:
+        raise NotImplementedError
 
     def make_room(self, incoming: int) -> Iterator[Evicted]:  # noqa: ARG002
         while self.to_evict:
-            yield self.to_evict.pop()
+            yield self.to_evict[-1]
+            self.to_evict.pop()
 
     def size_bytes(self) -> int:
         return sum(map(len, self.objects.values()))
@@ -206,3 +214,92 @@ def test_a_crash_before_the_object_is_written_leaves_a_gap_not_a_second_object_o
     store.refusal = TransportError("crash", retry=True)
     ships.ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
     assert chain(tmp_path, folder).link.sequence == 1
+
+
+def kept_evictions(tmp_path: Path, store: Store) -> tuple[int, str]:
+    beside = chain(tmp_path, store).beside
+    return beside["objects"]["evicted"], beside["evicting"]
+
+
+def test_an_eviction_counts_durably_before_the_object_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, ledger = LocalFolder(tmp_path / "archive", 1, 0), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    ships.ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    first = ships.last_name
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LocalFolder, "_remove", crash)
+    with pytest.raises(KeyboardInterrupt):
+        ships.ship(batch(ledger, 1), final=False, now_ns=0, realtime_ns=START_NS)
+    assert store.has(first)
+    assert kept_evictions(tmp_path, store) == (1, first)
+
+
+def test_an_object_that_cannot_be_removed_counts_as_evicted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, ledger = LocalFolder(tmp_path / "archive", 1, 0), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    ships.ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse(errno.EACCES))
+        ships.ship(batch(ledger, 1), final=False, now_ns=0, realtime_ns=START_NS)
+        ships.push(RETRY_NS)
+    assert "cannot be removed" in ships.trouble
+    ships.push(2 * RETRY_NS)
+    view = ledger.view()[0]
+    assert (ships.objects.evicted, view.evicted, view.shipped, ships.trouble) == (1, 5, 5, "")
+    assert ships.objects.evicted_ns == [START_NS, START_NS]
+
+
+def test_an_eviction_that_cannot_be_kept_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, ledger = LocalFolder(tmp_path / "archive", 1, 0), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    ships.ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    first = ships.last_name
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", refuse(errno.EROFS))
+        ships.ship(batch(ledger, 1), final=False, now_ns=0, realtime_ns=START_NS)
+    assert "remount,rw" in ships.trouble
+    assert (ships.objects.evicted, ships.objects.evicted_ns, ledger.view()[0].evicted) == (0, [], 0)
+    assert store.has(first)
+    ships.push(RETRY_NS)
+    assert (ships.objects.evicted, store.has(first)) == (1, False)
+
+
+def test_a_disk_without_room_for_the_count_lets_the_object_go_and_counts_it_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, ledger = LocalFolder(tmp_path / "archive", 1, 0), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    ships.ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    first, real = ships.last_name, Path.replace
+
+    def replace(path: Path, to: Path) -> Path:
+        if store.has(first):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(path, to)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    ships.ship(batch(ledger, 1), final=False, now_ns=0, realtime_ns=START_NS)
+    assert (ships.objects.stored, store.has(first)) == (2, False)
+    assert kept_evictions(tmp_path, store) == (1, first)
+
+
+def test_what_is_found_damaged_after_all_is_lost(tmp_path: Path) -> None:
+    store, ledger = MoodyStore(), Ledger(1)
+    ships = shipper(tmp_path, store, ledger)
+    ships.ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    ships.note_missing(Evicted(ships.last_name, 1, store.headers()[0]))
+    view = ledger.view()[0]
+    assert (ships.objects.stored, ships.objects.discarded, view.shipped, view.lost) == (0, 1, 0, 5)
+    assert ships.objects.discarded_ns == [START_NS, START_NS]
+
+
+def refuse(number: int) -> Callable[..., None]:
+    def call(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return call

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from collector.aggregator import store as stores
 from collector.aggregator.store import LocalFolder, TransportError
 from collector.archive.names import ObjectName, write_name
 from collector.config import StartError, from_mapping
-from tests.unit.collector.aggregator.making import SECOND, START_NS, header, sealed
+from tests.unit.collector.aggregator.making import SECOND, START_NS, filler, hash_start, header, sealed
 
 INSTANCE = "0123456789abcdef" * 2
 MIB = 1 << 20
@@ -88,7 +91,7 @@ def test_what_others_have_taken_away_is_passed_over(tmp_path: Path) -> None:
         store.put(name(sequence), bytes(100))
     for sequence in (1, 2, 30):
         (tmp_path / "archive" / name(sequence)).unlink()
-    assert next(store.make_room(100)).name == name(31)
+    assert [evicted.name for evicted in store.make_room(400)] == [name(31)]
     assert list(folder(tmp_path, max_bytes=1).make_room(100)) == []
 
 
@@ -130,7 +133,7 @@ def test_an_evicted_object_that_is_damaged_is_removed_all_the_same(tmp_path: Pat
 def test_a_new_start_finds_what_is_there_and_clears_interrupted_writes(tmp_path: Path) -> None:
     folder(tmp_path).put(name(1), b"data")
     whole = tmp_path / "archive" / name(1)
-    whole.with_name(f".{whole.name}.12345678").write_bytes(b"half")
+    whole.with_name(f".{whole.name}.12345678.aside").write_bytes(b"half")
     assert folder(tmp_path).size_bytes() == 4
     assert objects(tmp_path) == [name(1)]
 
@@ -166,5 +169,92 @@ def test_other_bounds_hold_from_the_next_object_on(tmp_path: Path, monkeypatch: 
     assert [evicted.name for evicted in store.make_room(MIB)] == [name(1)]
     store.adapt(from_mapping({"store": {"min_free_percent": 90}}))
     monkeypatch.setattr(stores, "FLOOR_BYTES", 0)
-    monkeypatch.setattr(LocalFolder, "_free_percent", lambda *_: 50.0)
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((4096, 4096, 9000, 5000, 5000, 1, 1, 1, 0, 255)))
     assert [evicted.name for evicted in store.make_room(MIB)] == [name(2)]
+
+
+def test_a_disk_without_room_removes_the_oldest_whatever_the_floor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = folder(tmp_path)
+    for sequence in (1, 2, 3):
+        store.put(name(sequence), bytes(stores.SPARE_BYTES))
+    free = iter((10, 70, 1000, 10))  # blocks
+    monkeypatch.setattr(
+        os, "statvfs", lambda _: os.statvfs_result((4096, 4096, 9000, (left := next(free)), left, 1, 1, 1, 0, 255))
+    )
+    assert [evicted.name for evicted in store.make_room(30000)] == [name(1), name(2)]
+    assert list(store.make_room(stores.SPARE_BYTES)) == [], "it would be no room all the same"
+
+
+def test_what_is_to_go_is_there_until_the_next_one_is_asked_for(tmp_path: Path) -> None:
+    store = folder(tmp_path, max_bytes=250)
+    for sequence in (1, 2):
+        store.put(name(sequence), bytes(100))
+    assert next(store.make_room(200)).name == name(1)
+    assert objects(tmp_path) == [name(1), name(2)]
+
+
+def test_an_object_is_complete_when_its_content_is_what_its_name_says(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, data = folder(tmp_path), filler(500)
+    whole = write_name(ObjectName(INSTANCE, 1, 2, 3, hash_start(data)))
+    assert not store.complete(whole)
+    store.put(whole, data)
+    assert store.complete(whole)
+    for cut in (data[:400], b"", data[:-1] + b"!"):
+        (tmp_path / "archive" / whole).write_bytes(cut)
+        assert not store.complete(whole)
+    assert "is damaged: its content is not what its name says" in caplog.text
+    assert "is damaged: not a querytap object" in caplog.text
+    (tmp_path / "archive" / whole).unlink()
+    (tmp_path / "archive" / whole).mkdir()
+    with pytest.raises(TransportError, match="Is a directory"):
+        store.complete(whole)
+
+
+def test_folders_that_others_remove_are_made_again(tmp_path: Path) -> None:
+    store = folder(tmp_path)
+    store.put(name(1), b"data")
+    shutil.rmtree(tmp_path / "archive" / INSTANCE)
+    with pytest.raises(TransportError, match="make the folder"):
+        store.put(name(1), b"data")
+    store.put(name(1), b"data")
+    assert objects(tmp_path) == [name(1)]
+
+
+@pytest.mark.parametrize("call", ["unlink", "statvfs"])
+def test_what_cannot_be_removed_is_trouble_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    store = folder(tmp_path, max_bytes=150)
+    store.put(name(1), bytes(100))
+    before = store.size_bytes()
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, call, refuse)
+    with pytest.raises(TransportError, match=r"Read-only file system; .*remount,rw") as caught:
+        list(store.make_room(100))
+    assert caught.value.retry
+    assert store.size_bytes() == before
+
+
+def test_a_folder_that_is_closed_to_us_is_told_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = folder(tmp_path)
+    for each in (name(1), name(1, "f" * 32)):
+        store.put(each, bytes(100))
+    real = Path.iterdir
+
+    def refuse(path: Path) -> Iterator[Path]:
+        if path.name == "f" * 32:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    assert folder(tmp_path).size_bytes() == 100
+    assert f"{'f' * 32}: Permission denied; let process.user" in caplog.text

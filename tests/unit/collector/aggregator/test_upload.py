@@ -15,7 +15,7 @@ from collector.aggregator.resuming import Objects
 from collector.aggregator.spool import Spool
 from collector.aggregator.upload import Uploader
 from collector.config import Config, StartError, from_mapping
-from tests.unit.collector.aggregator.test_spool import filled, name
+from tests.unit.collector.aggregator.test_spool import CONTENT, filled, name
 
 SECOND = 1_000_000_000
 NOW = 1000 * SECOND
@@ -94,7 +94,7 @@ def test_every_object_gets_to_the_store_and_leaves_the_spool(tmp_path: Path, sto
 
 
 def test_an_object_that_the_store_has_already_is_done_and_not_sent_twice(tmp_path: Path, stores: list[Any]) -> None:
-    stores[0].put(name(1), bytes(100))
+    stores[0].put(name(1), CONTENT)
     spool = filled(tmp_path, 1)
     up = uploader(spool)
     drain(up, spool)
@@ -109,7 +109,7 @@ def test_nothing_waits_for_a_store_that_does_not_answer(tmp_path: Path, stores: 
         up.turn(NOW)  # returns
     assert spool.backlog.away == 2
     assert up.due_ns() is None
-    spool.put(name(6), bytes(100))
+    spool.put(name(6), CONTENT)
     assert [evicted.name for evicted in spool.make_room(1 << 40)] == [name(each) for each in (2, 3, 4, 6)]
     held.answer.set()
     drain(up, spool)
@@ -218,3 +218,17 @@ def test_the_rate_is_kept(tmp_path: Path, stores: list[Any]) -> None:
     up = uploader(spool, upload_rate_kib=1)
     turn_until_back(up)
     assert up.due_ns() == NOW + 100 * SECOND // 1024
+
+
+def test_a_damaged_object_is_set_aside_and_the_rest_goes_on(
+    tmp_path: Path, stores: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    spool = filled(tmp_path, 3)
+    spool.path(name(2)).write_bytes(CONTENT[:-1] + b"!")
+    up = uploader(spool)
+    drain(up, spool)
+    assert listed(stores[0]) == [name(1), name(3)]
+    assert figures(up)["errors"] == {"damaged": 1}
+    assert "is damaged: its content is not what its name says" in caplog.text
+    assert [lost.name for lost in up.take_damaged()] == [name(2)]
+    assert up.take_damaged() == []

@@ -20,7 +20,8 @@ def a_status(**changes: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
     }  # fmt: skip
     found: dict[str, Any] = {
         "time": ago(seconds=1), "began": ago(hours=5), "state": "running", "balanced": True, "moments": {},
-        "ledger": {"0": worker}, "store": {"trouble": "", "trouble_since": ""}, "warnings": [],
+        "ledger": {"0": worker}, "store": {"trouble": "", "trouble_since": "", "full": False}, "warnings": [],
+        "batches": {"discarded_ns": [], "evicted_ns": []},
     }  # fmt: skip
     return {**found, **changes}
 
@@ -60,9 +61,20 @@ def test_what_grew_is_told_with_its_times_and_a_remedy_for_an_hour(name: str, sa
     assert findings(grew(name, 120, ago(minutes=61)), {}, NOW) == []
 
 
+@pytest.mark.parametrize("name", ["discarded", "evicted"])
+def test_of_what_is_gone_it_is_told_when_it_was_recorded(name: str) -> None:
+    status = grew(name, 1, ago(minutes=1))
+    status["batches"][f"{name}_ns"] = [int((NOW.timestamp() - past) * 1e9) for past in (7200, 3600)]
+    (found,) = findings(status, {}, NOW)
+    assert "with statements of 2026-01-02T10:00:00+00:00 to 2026-01-02T11:00:00+00:00" in found
+
+
 def test_a_store_that_takes_nothing_is_told_with_since_when_and_why() -> None:
-    store = {"trouble": "/srv/archive: No space left on device", "trouble_since": ago(minutes=5)}
+    store = {"trouble": "/srv/archive: No space left on device", "trouble_since": ago(minutes=5), "full": False}
     (found,) = findings(a_status(store=store), {}, NOW)
+    assert "soon nothing more is taken from the rings" in found
+    (full,) = findings(a_status(store={**store, "full": True}), {}, NOW)
+    assert full == found.replace("soon ", "")
     assert found.startswith(
         "the store takes no objects since 2026-01-02T11:55:00+00:00: /srv/archive: No space left on device"
     )

@@ -166,7 +166,9 @@ def test_a_part_of_the_time_and_a_part_of_the_instances_can_be_checked(
 def test_the_oldest_may_have_been_removed_by_the_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_chain(tmp_path / "archive", 5)
     folder = LocalFolder(tmp_path / "archive", 1, 0)
-    assert next(folder.make_room(1)).name
+    going = folder.make_room(1)
+    assert next(going).name
+    assert next(going).name  # which has removed the first
     assert verify(tmp_path / "archive") == 0
     assert "objects 2 to 5" in capsys.readouterr().out
 
