@@ -1,4 +1,4 @@
-"""The aggregator's process beside a store that is down while a load runs, killed and started anew meanwhile."""
+"""The aggregator beside a store that is down while a load runs, and then up."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,16 @@ import pytest
 from collector.reading.archive import gaps, list_archive
 from collector.reading.ledgers import last_headers
 from collector.reading.objects import read_header
+from tests.support import gaps as statement_gaps
+from tests.support.loaded import Loaded, ledger_of
 from tests.support.objectstores import ACCESS_KEY, BUCKET, SECRET_KEY, Moto, environment
 from tests.unit.collector.aggregator.test_process import Process
 
 pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 WAIT_S = 60
+OBJECTS = 4
+"""That wait when the store comes up."""
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +44,37 @@ def until(process: Process, reached: Callable[[dict[str, Any]], bool]) -> None:
         assert time.monotonic() < deadline, status(process)
         assert process.process.poll() is None, process.end()[1]
         time.sleep(0.1)
+
+
+def test_a_real_load_while_the_store_was_down_is_there_once_and_was_sent_once(
+    tmp_path: Path, report: Callable[[str], None]
+) -> None:
+    with ExitStack() as stack:
+        moto = stack.enter_context(Moto(tmp_path))
+        loaded = Loaded(stack)
+        way = loaded.settle_remotely(moto)
+        way.trouble = "refused"
+        units = loaded.units
+
+        def come_up_and_drain() -> None:
+            assert moto.names() == []
+            way.trouble = ""
+            units.wait_until(lambda: units.status()["store"]["uploads"]["spooled"] == 0)
+
+        units.start()
+        with loaded.sending(then=come_up_and_drain):
+            units.wait_until(lambda: units.status()["store"]["uploads"]["spooled"] >= OBJECTS)
+        ledger, account = ledger_of(units), statement_gaps.recorded(units)
+        sent = len(loaded.sent) + loaded.logins()
+        stored = sum(head.statements for head, _ in units.blocks())
+        bytes_needed = sum(moto.sizes().values())
+        report(f"store down at load: {sent} statements, {bytes_needed} bytes in the store, {way.sent_bytes} bytes sent")
+        assert sum(one["statements"]["shipped"] for one in ledger.values()) == stored == sent
+        assert account.invented == []
+        numbers = {name: [one.number for one in line] for name, line in account.found.items()}
+        assert numbers == {name: list(range(count)) for name, count in statement_gaps.logged(loaded.log).items()}
+        assert way.sent_bytes == bytes_needed == units.status()["store"]["uploads"]["uploaded_bytes"]
+        assert way.hurt > 0
 
 
 def test_what_a_load_gave_while_the_store_was_down_is_there_once_it_is_up(

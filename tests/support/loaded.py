@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
@@ -38,8 +38,8 @@ class Loaded:
         self.log: list[Statement] = []
 
     @contextmanager
-    def sending(self) -> Iterator[None]:
-        """Send until the context ends, then stop all in order, and read the accounts."""
+    def sending(self, then: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Send until the context ends; *then* something, stop all in order, and read the accounts."""
         port = self.server.port
         commands = [numbered.command("127.0.0.1", port, one.name, CONNECTIONS, one) for one in self._lists]
         senders = Senders(self.namespace, self.folder, commands)
@@ -49,6 +49,7 @@ class Loaded:
             self.wait_for_packets()
         finally:
             senders.stop()
+        then()
         assert self.units.stop() == [0, 0, 0], self.units.complaint()
         self.server.stop()
         self.sent = [statement for one in self._lists for statement in statements.load(one)]
@@ -63,7 +64,7 @@ class Loaded:
             patch.setenv(name, value)
         credentials = self.folder / "credentials"
         credentials.write_text(f"aws_access_key_id = {ACCESS_KEY}\naws_secret_access_key = {SECRET_KEY}\n")
-        self.units.place = f"s3://{BUCKET}/prod"
+        self.units.place = f"s3://{BUCKET}/by-{way.port}"  # reading keeps stores open by their URL
         store = {"url": self.units.place, "endpoint": way.endpoint, "credentials_file": credentials}
         for setting, given in store.items():
             self.units.configure(f'store.{setting}="{given}"')

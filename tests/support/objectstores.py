@@ -98,9 +98,14 @@ class Moto:
 
     def names(self) -> list[str]:
         """Of all objects in the bucket."""
+        return list(self.sizes())
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each object in the bucket, by name."""
         listed = self.request("GET", f"/{BUCKET}").decode()
         assert "<IsTruncated>true" not in listed
-        return re.findall(r"<Key>([^<]+)</Key>", listed)
+        found = zip(re.findall(r"<Key>([^<]+)", listed), re.findall(r"<Size>(\d+)", listed), strict=True)
+        return {name: int(size) for name, size in found}
 
     def _find_port(self) -> int:
         """Flask says on which port it listens."""
