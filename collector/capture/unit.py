@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from collector import identities, jsonfile, log, places, privileges
-from collector.boot import boot_id
 from collector.capture import keeping
+from collector.capture.generation import next_generation
 from collector.capture.handover import UnfitError
 from collector.capture.keeping import Left
 from collector.capture.opening import open_sites
@@ -25,7 +25,7 @@ from collector.capture.process import Capture, Place
 from collector.capture.sandbox import Sandbox, sandbox
 from collector.capture.site import Site
 from collector.capture.telling import State, Teller
-from collector.channel import GENERATIONS, generation_of
+from collector.channel import generation_of
 from collector.config import Config, StartError
 from collector.config.reloading import Read
 from collector.hangup import Rereading
@@ -216,7 +216,8 @@ def _open(config: Config, teller: Teller, manager: Manager) -> tuple[list[Site],
         if left is not None:
             left.unmap()
         keeping.give_up(manager)
-    return open_sites(config, teller, _next_generation(config), patient=True), None
+    generation = next_generation(places.capture_state(config.paths.state), places.capture_run(config.paths.run))
+    return open_sites(config, teller, generation, patient=True), None
 
 
 def _leave(config: Config, manager: Manager, sites: list[Site], left: Left | None) -> bool:
@@ -234,19 +235,3 @@ def _leave(config: Config, manager: Manager, sites: list[Site], left: Left | Non
         )
         return False
     return True
-
-
-def _next_generation(config: Config) -> int:
-    """The number of this capture process: one more than that of the last one since the host was booted."""
-    path = places.capture_state(config.paths.state)
-    folder = _folder(path)
-    try:
-        found = jsonfile.read(path / places.GENERATION_FILE) or {}
-        boot = boot_id()
-        number = (int(found["generation"]) + 1) % GENERATIONS if found.get("boot") == boot else 0
-        jsonfile.replace(folder, places.GENERATION_FILE, {"boot": boot, "generation": number})
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StartError(f"{path / places.GENERATION_FILE} cannot be used: {error}", "remove it") from error
-    finally:
-        os.close(folder)
-    return number

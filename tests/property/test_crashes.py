@@ -11,6 +11,7 @@ from collector.aggregator.chain import open_chain
 from collector.aggregator.ledger import Ledger
 from collector.aggregator.resuming import Objects, resume
 from collector.aggregator.shipping import Origin, Shipper
+from collector.aggregator.spool import Spool
 from collector.aggregator.store import LocalFolder
 from collector.archive.names import read_name
 from tests.support.fragile import Crash, FragileDisk
@@ -25,8 +26,8 @@ PARENT = "parent"
 class Life:
     """The part of an aggregator that writes, from a start on; there is room for two or three objects."""
 
-    def __init__(self, state: Path) -> None:
-        self.store = LocalFolder(state / "archive", 4000, 0)
+    def __init__(self, state: Path, kind: type[LocalFolder]) -> None:
+        self.store = kind(state / "archive", 4000, 0)
         (state / "aggregator").mkdir(exist_ok=True)
         chain = open_chain(state / "aggregator" / "chain.json", INSTANCE, self.store)
         self.ledger = Ledger(1)
@@ -55,14 +56,16 @@ class Life:
             self.told.append(self.shipper.last_name)
 
 
-def lived(state: Path, monkeypatch: pytest.MonkeyPatch, crash_at: int) -> tuple[FragileDisk, list[str]]:
+def lived(
+    state: Path, kind: type[LocalFolder], monkeypatch: pytest.MonkeyPatch, crash_at: int
+) -> tuple[FragileDisk, list[str]]:
     """A life that ends at that call; the disk it leaves, and what counted as shipped."""
     state.mkdir(parents=True)
     told: list[str] = []
     with monkeypatch.context() as patch:
         disk = FragileDisk(patch, state, crash_at)
         with contextlib.suppress(Crash):
-            life = Life(state)
+            life = Life(state, kind)
             told = life.told
             life.go_on(0)
     return disk, told
@@ -80,18 +83,19 @@ def names(state: Path) -> list[str]:
     return sorted(found, key=sequence)
 
 
+@pytest.mark.parametrize("kind", [LocalFolder, Spool])
 @pytest.mark.parametrize("power_is_cut", [False, True])
 def test_at_whatever_call_it_ends_what_was_shipped_is_there_whole_and_the_next_life_counts_the_rest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, power_is_cut: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: type[LocalFolder], *, power_is_cut: bool
 ) -> None:
-    calls = lived(tmp_path / "whole", monkeypatch, 1_000_000)[0].calls
+    calls = lived(tmp_path / "whole", kind, monkeypatch, 1_000_000)[0].calls
     assert calls >= 10 * BATCHES, "a file, its name, and the chain's, each synced"
     for crash_at in range(calls + 1):
         state = tmp_path / str(crash_at)
-        disk, told = lived(state, monkeypatch, crash_at)
+        disk, told = lived(state, kind, monkeypatch, crash_at)
         if power_is_cut:
             disk.power_cut()
-        again = Life(state)
+        again = Life(state, kind)
         there = names(state)
         assert all(again.store.complete(name) for name in there), crash_at
         kept = [name for name in told if name in there]

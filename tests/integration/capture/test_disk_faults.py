@@ -99,10 +99,10 @@ def test_an_archive_that_has_filled_its_disk_gives_up_its_oldest_and_loses_nothi
     units = loaded.units
     units.configure("store.min_free_percent=0")
     disk = stack.enter_context(Disk(units.archive.parent, 8))
-    disk.fill(but_kib=512)
+    disk.fill(but_kib=350)
     units.start()
     with loaded.sending():
-        units.wait_until(lambda: units.status()["batches"]["evicted"] >= 3)
+        units.wait_until(lambda: units.status()["batches"]["evicted"] >= 2)
     statements = sums(loaded, "statements")
     sent = len(loaded.sent) + loaded.logins()
     report(f"archive that fills its disk: {sent} statements sent, {statements['evicted']} evicted")
