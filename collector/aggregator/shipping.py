@@ -142,9 +142,10 @@ class Shipper:
 
     def note_missing(self, lost: Evicted) -> None:
         """An object that was stored turns out to be damaged: what was in it is lost."""
-        self.objects.stored -= 1
         self.objects.note_discarded(lost.name)
-        self._ledger.batch_missing(lost.statements(self._origin.run))
+        if lost.header is not None and lost.header.run == self._origin.run:
+            self.objects.stored -= 1
+            self._ledger.batch_missing(lost.statements(self._origin.run))
 
     def state(self) -> dict[str, Any]:
         """For the status: what became of the objects."""

@@ -89,9 +89,10 @@ class Spool(LocalFolder):
     def set_aside(self, name: str) -> Evicted:
         """Put a damaged object where nobody takes it for one; what its header says is what is missing now."""
         path = self._root / name
-        lost = Evicted(name, path.stat().st_size, read_clear_header(path))
+        lost = Evicted(name, 0, None)
         to = self._root / DAMAGED_FOLDER / path.name
         try:
+            lost = Evicted(name, path.stat().st_size, read_clear_header(path))
             make_folders(to.parent, self._root)
             path.rename(to)
             sync_folder(to.parent)

@@ -156,8 +156,13 @@ class LocalFolder:
 
     def remove(self, name: str) -> None:
         """Remove the object, if it is there."""
-        if self.has(name):
-            self._remove(self._root / name)
+        path = self._root / name
+        try:
+            there = path.exists()
+        except OSError as error:
+            raise TransportError(trouble(path, error), retry=True) from error
+        if there:
+            self._remove(path)
 
     def has(self, name: str) -> bool:
         """Whether something of that name is there."""

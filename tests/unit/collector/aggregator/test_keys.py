@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import stat
 from pathlib import Path
 
@@ -75,3 +77,13 @@ def test_a_recipient_that_cannot_be_used_is_a_start_error_with_its_file(tmp_path
 def test_a_recipient_that_is_not_there_is_a_start_error(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="No such file"):
         recipients(configured(tmp_path, tmp_path / "audit.pub"))
+
+
+def test_a_folder_that_takes_no_key_says_what_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(StartError, match="No space left on device; free space"):
+        instance_key(tmp_path / "aggregator")
+    assert list((tmp_path / "aggregator").iterdir()) == []

@@ -296,6 +296,9 @@ def test_what_is_found_damaged_after_all_is_lost(tmp_path: Path) -> None:
     view = ledger.view()[0]
     assert (ships.objects.stored, ships.objects.discarded, view.shipped, view.lost) == (0, 1, 0, 5)
     assert ships.objects.discarded_ns == [START_NS, START_NS]
+    ships.note_missing(Evicted(ships.last_name, 1, header(run="another")))
+    ships.note_missing(Evicted(ships.last_name, 1, None))
+    assert (ships.objects.stored, ships.objects.discarded, ledger.view()[0].lost) == (0, 3, 5)
 
 
 def refuse(number: int) -> Callable[..., None]:

@@ -8,7 +8,7 @@ import pytest
 
 from collector.aggregator.chain import FIRST, open_chain
 from collector.aggregator.spool import Spool, open_store
-from collector.aggregator.store import LocalFolder
+from collector.aggregator.store import Evicted, LocalFolder
 from collector.archive.names import ObjectName, write_name
 from collector.config import Config, from_mapping
 from tests.unit.collector.aggregator.making import SECOND, START_NS, filler, hash_start
@@ -148,6 +148,8 @@ def test_a_damaged_object_that_cannot_be_moved_is_told(tmp_path: Path, caplog: p
     assert held.set_aside(name(1)).name == name(1)
     assert "cannot be moved" in caplog.text
     assert len(held.backlog) == 0
+    held.path(name(1)).unlink()
+    assert held.set_aside(name(1)) == Evicted(name(1), 0, None)
 
 
 def test_what_the_store_has_and_cannot_be_removed_goes_with_the_next_object(

@@ -258,3 +258,20 @@ def test_a_folder_that_is_closed_to_us_is_told_and_left_out(
     monkeypatch.setattr(Path, "iterdir", refuse)
     assert folder(tmp_path).size_bytes() == 100
     assert f"{'f' * 32}: Permission denied; let process.user" in caplog.text
+
+
+def test_an_object_is_removed_by_its_name_and_one_that_is_not_there_is_no_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = folder(tmp_path)
+    store.put(name(1), b"data")
+    for _ in range(2):
+        store.remove(name(1))
+    assert (objects(tmp_path), store.size_bytes()) == ([], 0)
+
+    def refuse(_: Path) -> bool:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    with pytest.raises(TransportError, match=r"let process\.user"):
+        store.remove(name(1))
