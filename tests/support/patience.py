@@ -15,3 +15,8 @@ PROCESS: Final = (f"process.start_timeout_s={60 * SLOWNESS:.0f}", f"process.stop
 def seconds(ordinary: float) -> float:
     """What is *ordinary* seconds elsewhere, on this machine."""
     return ordinary * SLOWNESS
+
+
+def few(ordinary: int) -> int:
+    """How many of what are *ordinary* many elsewhere this machine does in the same time."""
+    return max(round(ordinary / SLOWNESS), 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import shutil
 import socket
@@ -91,11 +93,7 @@ class MariaDB:
         owner = _owner()
         if owner:
             shutil.chown(self.folder, owner)
-        processes.run([
-            _program("mariadb-install-db", "mysql_install_db"), "--no-defaults", f"--datadir={self.folder / 'data'}",
-            "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
-            "--innodb-log-file-size=32M", *([f"--user={owner}"] if owner else []),
-        ])  # fmt: skip
+        processes.run(["cp", "-a", str(_installed() / "data"), str(self.folder)])
 
     def _start(self, namespace: Namespace, options: tuple[str, ...]) -> None:
         command = [
@@ -117,6 +115,27 @@ class MariaDB:
     def _complaint(self) -> str:
         files = (self._error_log, self.folder / "output.log")
         return "\n".join(file.read_text(errors="replace")[-3000:] for file in files if file.exists())
+
+
+@functools.cache
+def _installed() -> Path:
+    """A folder with the data of a server that never ran, for all that this process starts; it goes when that ends."""
+    folder = Path(tempfile.mkdtemp(prefix="querytap-mariadb-", dir=_memory_folder()))
+    atexit.register(_remove, folder, os.getpid())
+    owner = _owner()
+    if owner:
+        shutil.chown(folder, owner)
+    processes.run([
+        _program("mariadb-install-db", "mysql_install_db"), "--no-defaults", f"--datadir={folder / 'data'}",
+        "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
+        "--innodb-log-file-size=32M", *([f"--user={owner}"] if owner else []),
+    ])  # fmt: skip
+    return folder
+
+
+def _remove(folder: Path, maker: int) -> None:
+    if os.getpid() == maker:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def free_port() -> int:

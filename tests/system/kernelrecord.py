@@ -1,7 +1,7 @@
 """The table of kernels in docs/kernels.md: what was run in each, when, and what came of it.
 
-The table is committed; a run that skips something else fails. With QUERYTAP_WRITE_KERNELS in the environment a run of
-all kernels writes it anew.
+The table is committed; a run that skips something else fails. With QUERYTAP_WRITE_KERNELS in the environment a run
+writes the rows of its kernels anew.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def cell(passed: int, skipped: int) -> str:
 
 
 def committed() -> dict[str, dict[str, str]]:
-    """What the document says, by version (5.10) and column; nothing before the first run of all kernels."""
+    """What the document says, by version (5.10) and column; nothing before the first run."""
     lines = [line for line in _parts()[1].splitlines() if line.startswith("|")]
     if not lines:
         return {}
@@ -47,17 +47,23 @@ def committed() -> dict[str, dict[str, str]]:
 
 
 def write(rows: Mapping[str, Row]) -> None:
-    """Put a run of all kernels into the document."""
+    """Put what a run of these kernels came to into the document; what it has of others stays."""
     groups = list(next(iter(rows.values())).groups)
+    titles = [*_FIXED, *groups]
+    lines = {version: list(row.values()) for version, row in committed().items() if list(row) == titles}
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    lines = [[*_FIXED, *groups], ["---"] * (len(_FIXED) + len(groups))]
-    for row in rows.values():
+    for version, row in rows.items():
         landlock = f"version {row.landlock}" if row.landlock else "none"
         fixed = [row.release, today, str(row.seconds), row.method, row.fanout, landlock]
-        lines.append([*fixed, *(row.groups[group] for group in groups)])
-    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        lines[version] = [*fixed, *(row.groups[group] for group in groups)]
+    ordered = (lines[version] for version in sorted(lines, key=_number))
+    table = "".join(f"| {' | '.join(line)} |\n" for line in (titles, ["---"] * len(titles), *ordered))
     before, _, after = _parts()
     DOCUMENT.write_text(f"{before}{_BEGIN}{table}{_END}{after}", encoding="utf-8")
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def _version(release: str) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from tests.support import numbered, processes
+from tests.support import numbered, patience, processes
 from tests.support.servers import INIT
 
 UNITS: Final = ("querytap-capture", "querytap-aggregator", "querytap-monitor")
@@ -29,7 +29,11 @@ _UNITS_FOLDER: Final = Path("/etc/systemd/system")
 _STATE: Final = Path("/var/lib/querytap")
 _STATUS: Final = Path("/run/querytap/aggregator/status.json")
 _SERVER: Final = Path("/srv/mysql")
-_PATIENCE_S: Final = 120
+_PATIENCE_S: Final = patience.seconds(60)
+_RING_MIB: Final = 256
+_BLOCK_TIMEOUT_MS: Final = 1000
+"""With the ring, minutes for which no process reads it, as long as one takes to start on an emulated processor."""
+_ROUNDS: Final = patience.few(250)
 _BETWEEN: Final = 100
 """Packets that are recorded between two disturbances."""
 
@@ -69,6 +73,17 @@ def install() -> None:
     command.chmod(0o755)
     run("querytap", "keygen")
     (_STATE / "keys").chmod(0o755)
+    Path("/etc/querytap").mkdir(exist_ok=True)
+    Path("/etc/querytap/querytap.toml").write_text(
+        f"[capture]\nring_mib = {_RING_MIB}\nblock_timeout_ms = {_BLOCK_TIMEOUT_MS}\n"
+    )
+    for name in UNITS:
+        patient = _UNITS_FOLDER / f"{name}.service.d" / "patience.conf"
+        patient.parent.mkdir()
+        patient.write_text(
+            f"[Service]\nTimeoutStartSec={patience.seconds(90)}\nTimeoutStopSec={patience.seconds(45)}\n"
+            f"WatchdogSec={patience.seconds(60)}\n"
+        )
     run("systemctl", "daemon-reload")
 
 
@@ -164,13 +179,13 @@ def main() -> None:
     }
     say(json.dumps(found))
     listed = [out / name for name in "ab"]
-    commands = [numbered.command("127.0.0.1", PORT, one.name, CONNECTIONS, one) for one in listed]
+    commands = [numbered.command("127.0.0.1", PORT, one.name, CONNECTIONS, one, rounds=_ROUNDS) for one in listed]
     senders = [subprocess.Popen(command, env=processes.environment()) for command in commands]
     go_on()
     disturb(found)
     for sender in senders:
         sender.terminate()
-        assert sender.wait(60) == 0
+        assert sender.wait(_PATIENCE_S) == 0
     run("systemctl", "stop", "querytap.target")
     wait_until(lambda: all(property_of(unit, "ActiveState") == "inactive" for unit in UNITS), "it does not stop")
     run("systemctl", "stop", "mariadb")
@@ -182,9 +197,7 @@ def leave(out: Path, found: dict[str, Any]) -> None:
     shutil.copytree(_STATE, out / "state")
     shutil.copy(_SERVER / "general.log", out)
     (out / "found.json").write_text(json.dumps(found))
-    (out / "querytap.log").write_text(
-        run("journalctl", "--no-pager", "-o", "short-precise", *(f"-u{unit}" for unit in UNITS))
-    )
+    (out / "journal.log").write_text(run("journalctl", "--no-pager", "-o", "short-precise"))  # the kernel's lines too
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Run as a module with the name of a function and its arguments.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -16,7 +17,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,6 +38,11 @@ from tests.support.servers import DATABASE, PASSWORD, USER
 from tests.unit.collector.capture import interpreter, test_filter
 from tests.unit.collector.capture.packets import ACK, CLIENT, PSH, SERVER, SYN, ipv4, ipv6, tcp
 from workers import process
+from workers.framering import FrameRing
+from workers.pipeline import Pipeline
+from workers.records import Statement
+from workers.records import statements as decoded
+from workers.ring import Ring
 from workers.settings import Settings
 
 PORT: Final = 3306
@@ -200,6 +207,38 @@ def methods() -> dict[str, Any]:
         "stamps_apart_ns": max(max(one) - min(one) for one in stamps),
         "age_ns": time.time_ns() - min(map(min, stamps)),
     }
+
+
+def records(port: str) -> dict[str, list[str]]:
+    """The same traffic of a client and a server by each method: what the pipeline makes of it, but times."""
+    selection = Selection(ports=(int(port),), responses="all")
+    group = {method: _open(selection, method=method) for method in _METHODS}
+    with pymysql.connect(
+        host="127.0.0.1", port=int(port), user=USER, password=PASSWORD, database=DATABASE, autocommit=True
+    ) as connection:
+        for text in (*(f"SELECT {number}, 'some'" for number in range(20)), f"SELECT '{'x' * 100_000}'", "SELECT none"):
+            with contextlib.suppress(pymysql.Error), connection.cursor() as cursor:
+                cursor.execute(text)
+    time.sleep(_SETTLED_S)
+    return {
+        method: [repr(replace(one, time_ns=0, latency_ns=0, duration_ns=0)) for one in _statements(member, int(port))]
+        for method, member in group.items()
+    }
+
+
+def _statements(one: sockets.PacketSocket, port: int) -> Iterator[Statement]:
+    """What a worker would make of what is in a ring."""
+    for further_s in (0, 3600):  # what is not full then is over age, and handed over
+        one.gather(time.monotonic() + further_s)
+    where = (one.address, one.block_bytes, one.block_count)
+    ring = FrameRing(*where, one.frame_bytes) if one.frame_bytes else Ring(*where)
+    pipeline = Pipeline(0, 0, Settings(ports=(port,), responses="all"))
+    while ring.drain(pipeline, 1):
+        pass
+    pipeline.finish(time.time_ns())
+    while pipeline.full:
+        yield from decoded(pipeline.take_block(time.time_ns())[1])
+    yield from decoded(pipeline.take_block(time.time_ns(), final=True)[1])
 
 
 def _without_time(frame: ringreader.Frame) -> list[Any]:

@@ -12,6 +12,7 @@ from tests.integration.capture import scenarios
 from tests.integration.capture.scenarios import crafted
 from tests.support import processes
 from tests.support.namespaces import Namespace
+from tests.support.servers import MariaDB
 from tests.unit.collector.capture.test_filter import passes
 
 pytestmark = [pytest.mark.integration, pytest.mark.either_build]
@@ -73,6 +74,15 @@ def test_all_methods_give_the_same_packets_with_length_direction_and_vlan_tag(na
     assert [0x6005, 0x8100] in [vlan for _, _, _, _, vlan in frames]
     assert seen["stamps_apart_ns"] < 1_000_000_000
     assert 0 < seen["age_ns"] < 60_000_000_000, "stamps are of the realtime clock, in nanoseconds"
+
+
+def test_all_methods_give_the_same_records(namespace: Namespace) -> None:
+    with MariaDB(namespace) as server:
+        seen = scenario(namespace, "records", str(server.port))
+    expected = seen["ring"]
+    assert seen == dict.fromkeys(METHODS, expected)
+    assert sum("SELECT" in record for record in expected) == 22
+    assert [record for record in expected if "error_code=1054" in record], "the answers are there too"
 
 
 @each_method
