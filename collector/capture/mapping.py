@@ -7,6 +7,7 @@ that keeps a duplicate of the fd for as long as the mapping lives.
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 from typing import Final
@@ -14,31 +15,38 @@ from typing import Final
 # asm-generic/mman-common.h
 _PROT_READ_WRITE: Final = 3
 _MAP_SHARED: Final = 1
+_MAP_FIXED: Final = 0x10
 _MAP_ANONYMOUS: Final = 0x20
 _MADV_DONTFORK: Final = 10
-_MADV_DOFORK: Final = 11
+MADV_DOFORK: Final = 11
 
-_libc: Final = ctypes.CDLL(None, use_errno=True)
-_libc.mmap.restype = ctypes.c_void_p
-_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+libc: Final = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _MAP_FAILED: Final = ctypes.c_void_p(-1).value
 
 
 def shared(size: int, fd: int = -1) -> int:
     """The address of *size* bytes of *fd*'s memory (-1: of new memory, all zero), which no fork inherits yet."""
     flags = _MAP_SHARED | (_MAP_ANONYMOUS if fd < 0 else 0)
-    address: int = _libc.mmap(None, size, _PROT_READ_WRITE, flags, fd, 0)
+    address: int = libc.mmap(None, size, _PROT_READ_WRITE, flags, fd, 0)
     if address == _MAP_FAILED:
         raise _error("mmap of memory for a worker")
     inheritable(address, size, whether=False)
     return address
 
 
-def inheritable(address: int, size: int, *, whether: bool) -> None:
-    """Let the next fork have the memory, or not."""
-    _check("madvise", _libc.madvise(address, size, _MADV_DOFORK if whether else _MADV_DONTFORK))
+def inheritable(address: int, size: int, *, whether: bool, fd: int = -1) -> None:
+    """Let the next fork have the memory, or not; *fd*: whose it is, where it is a packet socket's. Raises OSError."""
+    if libc.madvise(address, size, MADV_DOFORK if whether else _MADV_DONTFORK) == 0:
+        return
+    if not whether or fd < 0 or ctypes.get_errno() != errno.EINVAL:
+        raise _error("madvise")
+    # Linux 7.2 takes back of no ring that forks are not to have it. What is mapped anew in its place is for all.
+    if libc.mmap(address, size, _PROT_READ_WRITE, _MAP_SHARED | _MAP_FIXED, fd, 0) != address:
+        raise _error("mmap of a ring in its own place")
 
 
 class Area:
@@ -70,7 +78,7 @@ class Area:
 
 def release(address: int, size: int) -> None:
     """Give the memory back."""
-    _check("munmap", _libc.munmap(address, size))
+    _check("munmap", libc.munmap(address, size))
 
 
 def _check(name: str, result: int) -> None:

@@ -138,7 +138,7 @@ class PacketSocket(ABC):
 
     def inheritable(self, whether: bool) -> None:
         """Let the next fork have the memory, or not."""
-        mapping.inheritable(self.address, self.ring_bytes, whether=whether)
+        mapping.inheritable(self.address, self.ring_bytes, whether=whether, fd=self.fd)
 
     @classmethod
     @abstractmethod

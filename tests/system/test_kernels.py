@@ -153,9 +153,9 @@ def test_what_is_chosen_on_this_kernel_is_what_it_has(guest: Guest, record: dict
     record[guest.version] = Row(guest.release, seconds, "ring", "hash", chosen["landlock"], groups)
 
 
-def test_the_document_has_a_row_for_each_kernel_and_a_column_for_each_group() -> None:
+def test_the_documents_rows_are_of_these_kernels_in_order_with_a_column_for_each_group() -> None:
     found = kernelrecord.committed()
-    assert not found or list(found) == list(SUITES)
+    assert list(found) == [version for version in SUITES if version in found]
     assert all(row[group] for row in found.values() for group in GROUPS)
 
 

@@ -168,7 +168,7 @@ def interfaces() -> dict[str, Any]:
 
 def flows(workers: str, method: str, kind: str) -> dict[str, Any]:
     """Connections over loopback, IPv4 and IPv6: which rings saw each, and what of it."""
-    group = _group(int(workers), method=method, kind=kind)
+    group = _group(int(workers), method=method, kind=kind, ring_mib=int(patience.seconds(4)))
     program = packet_filter.build(Selection(ports=(PORT,), local=True))
     for one in group:
         one.set_filter(program)
@@ -478,9 +478,15 @@ def fragments() -> dict[str, Any]:
 
 
 def _group(
-    workers: int, interface: int = 0, method: str = "ring", *, kind: str = "auto", defragment: bool = False
+    workers: int,
+    interface: int = 0,
+    method: str = "ring",
+    *,
+    kind: str = "auto",
+    defragment: bool = False,
+    ring_mib: int = 4,
 ) -> Sequence[sockets.PacketSocket]:
-    ring_mib = 64 if method == "ring-v2" else 4  # there, a packet takes 68 KiB
+    ring_mib = 64 if method == "ring-v2" else ring_mib  # there, a packet takes 68 KiB
     shape = sockets.Shape(ring_mib=ring_mib, block_timeout_ms=_BLOCK_TIMEOUT_MS)
     wanted = groups.Wanted(
         workers=workers, shape=shape, method=method, interface=interface, fanout=kind, defragment=defragment
