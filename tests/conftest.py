@@ -36,6 +36,7 @@ def pytest_configure() -> None:
         pytest.exit(f"QUERYTAP_HOTPATH={wanted}, but the modules that Python finds are {found}: {builds.where()}", 4)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Have one process run all that needs the host to itself, while others run the rest (pytest-xdist)."""
     for item in items:

@@ -123,7 +123,8 @@ def _removed(host: Namespace, *interfaces: str) -> Iterator[None]:
         yield
     finally:
         for interface in interfaces:
-            host.run(["sh", "-c", f"! ip link show {interface} 2>&- || ip link delete {interface}"])
+            # The kernel may be removing it by itself, with the namespace of its other end.
+            host.run(["sh", "-c", f"ip link delete {interface} 2>&- || ! ip link show {interface} 2>&-"])
 
 
 def counted(host: Namespace, protocol: str, name: str) -> int:
