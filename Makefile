@@ -13,7 +13,7 @@ COMPILED := QUERYTAP_HOTPATH=compiled PYTHONSAFEPATH=1 PYTHONPATH=
 INTERPRETED := QUERYTAP_HOTPATH=interpreted PYTHONSAFEPATH=1 PYTHONPATH=$(CURDIR)
 
 # One process has all tests that want the host to themselves, the others the rest.
-PARALLEL := -n logical --dist loadgroup
+PARALLEL := -n logical
 
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -36,14 +36,6 @@ def pytest_configure() -> None:
         pytest.exit(f"QUERYTAP_HOTPATH={wanted}, but the modules that Python finds are {found}: {builds.where()}", 4)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have one process run all that needs the host to itself, while others run the rest (pytest-xdist)."""
-    for item in items:
-        if item.get_closest_marker("integration") is not None:
-            item.add_marker(pytest.mark.xdist_group("host"))
-
-
 def pytest_report_header() -> str:
     return f"querytap: {builds.under_test()} build, {builds.where()}"
 
@@ -69,6 +61,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Let the process that sums up have the lines of this one."""
     if (to := getattr(session.config, "workeroutput", None)) is not None:
         to["lines"] = session.config.stash.get(_LINES, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:  # noqa: ANN401  # of types of xdist
+    """Have one process run all that wants the host to itself, while others run the rest (pytest-xdist)."""
+    from tests.support.sharing import HostToItself
+
+    return HostToItself(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)
