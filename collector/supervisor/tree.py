@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -125,8 +126,13 @@ class Child:
         self._untold = b""
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal, if it runs."""
-        if self._process is not None:
+        """Send a signal, if it runs; one that ends it at once is also for what it has started."""
+        if self._process is None:
+            return
+        if number == signal.SIGKILL:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)  # of a session of its own
+        else:
             self._process.send_signal(number)
 
     def ended(self) -> int | None:

@@ -326,7 +326,23 @@ def test_an_aggregator_that_hangs_does_not_keep_the_stop_beyond_its_bound(
         collector.process.terminate()  # hurry
         assert collector.process.wait(_WAIT_S) == 1
         assert "aggregator did not end in time and is killed" in collector.complaint()
-        assert not any(process.is_running() for process in tree)
+        assert psutil.wait_procs(tree, _WAIT_S)[1] == []
+
+
+def test_workers_of_a_capture_process_that_hangs_do_not_outlive_a_stop(
+    namespace: Namespace, server: MariaDB, folder: Path
+) -> None:
+    with Collector(namespace, folder, server.port) as collector:
+        capture = child(collector, "capture")
+        tree = [capture, *capture.children()]
+        for process in tree:
+            process.suspend()
+        collector.process.terminate()
+        wait_until(lambda: "stopping: " in collector.complaint(), collector)
+        collector.process.terminate()  # hurry
+        assert collector.process.wait(_WAIT_S) == 1
+        assert "capture did not end in time and is killed" in collector.complaint()
+        assert psutil.wait_procs(tree, _WAIT_S)[1] == []
 
 
 def test_what_a_terminal_sends_to_the_whole_group_stops_it_in_order(
