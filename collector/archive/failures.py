@@ -8,14 +8,15 @@ from typing import Final, Literal
 
 from collector.archive.packing import first_line
 
-Kind = Literal["unreachable", "busy", "denied", "missing", "unsupported", "refused"]
+Kind = Literal["unreachable", "busy", "full", "denied", "missing", "unsupported", "refused"]
 
 REMEDIES: Final[dict[Kind, str]] = {
     "unreachable": "see whether this host reaches it, and store.endpoint, store.ca_file, store.timeout_s",
     "busy": "it is tried again; where it lasts, ask who runs the store",
+    "full": "make room there (querytap prune), or have its quota raised; then it goes on by itself",
     "denied": "see store.credentials_file, and that they allow to write there",
     "missing": "make the bucket, or see store.url and store.endpoint",
-    "unsupported": "the store has no create-only writes (If-None-Match), which querytap needs: use another",
+    "unsupported": "it has no create-only writes (If-None-Match: *), which querytap needs: name another in store.url",
     "refused": "see store.url, store.region and store.endpoint",
 }
 
@@ -33,6 +34,8 @@ _IN_WORDS: Final = {
     "NotValidForName": "its certificate is for another name",
     "Expired": "its certificate is expired",
 }
+_FULL: Final = frozenset({"QuotaExceeded"})  # Ceph's, with 403
+_INSUFFICIENT_STORAGE: Final = 507  # RFC 4918, section 11.5
 _BUSY: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 # https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes
 _AZURE_EXISTS: Final = "BlobAlreadyExists"
@@ -68,8 +71,9 @@ def failure(error: Exception) -> Failure:
     text = str(error)
     status = _status(text)
     if status is not None:
-        code = _CODE.search(text)
-        return Failure(_kind(status), f"the store answers {status}{f' {code[1]}' if code else ''}")
+        found = _CODE.search(text)
+        code = found[1] if found else ""
+        return Failure(_kind(status, code), f"the store answers {status} {code}".rstrip())
     if "HTTP error" in text:
         causes = [next(filter(None, match.groups())) for match in _CAUSE.finditer(text)]
         cause = causes[-1] if causes else "the connection broke"
@@ -77,7 +81,9 @@ def failure(error: Exception) -> Failure:
     return Failure("refused", re.sub(r"\?\S*", "?", first_line(error)))
 
 
-def _kind(status: int) -> Kind:
+def _kind(status: int, code: str) -> Kind:
+    if status == _INSUFFICIENT_STORAGE or code in _FULL:
+        return "full"
     if status in {401, 403}:
         return "denied"
     if status == 404:

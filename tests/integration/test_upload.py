@@ -129,6 +129,18 @@ def test_trouble_on_the_way_delays_and_loses_nothing(tmp_path: Path, moto: Moto,
     assert not sender.up.trouble
 
 
+def test_a_store_without_create_only_writes_is_told_and_asked_once_a_try(tmp_path: Path, moto: Moto) -> None:
+    with Way(moto.port) as way:
+        way.trouble = "501"
+        sender = Sender(tmp_path, way.endpoint, uploads=1)
+        sender.put(1)
+        sender.until(lambda: sender.figures["errors"].get("unsupported", 0) >= 2)
+        assert sender.up.trouble.startswith("the store answers 501 NotImplemented; it has no create-only writes")
+        assert sender.up.trouble.endswith("name another in store.url")
+        assert way.hurt == sender.figures["errors"]["unsupported"]  # obstore by itself would ask ten times more
+    assert len(sender.spool.backlog) == 1
+
+
 def test_an_object_whose_answer_was_lost_is_found_to_be_there(tmp_path: Path, moto: Moto) -> None:
     with Way(moto.port) as way:
         way.trouble = "lost"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
 import hmac
@@ -26,7 +27,46 @@ REGION: Final = "us-east-1"
 BUCKET: Final = "archive"
 
 
-class Moto:
+class Server:
+    """An S3 server on a port of this host, which knows ACCESS_KEY and has BUCKET."""
+
+    def __init__(self, port: int = 0, trust: ssl.SSLContext | None = None) -> None:
+        self.port = port
+        self._trust = trust
+
+    @property
+    def endpoint(self) -> str:
+        """Its URL."""
+        return f"http{'s' if self._trust else ''}://127.0.0.1:{self.port}"
+
+    def request(self, method: str, path: str, body: bytes = b"", service: str = "s3") -> bytes:
+        """An answer to a signed request; its body."""
+        headers = signed(method, path, body, service, f"127.0.0.1:{self.port}")
+        with contextlib.closing(self._connection()) as connection:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            body = answer.read()
+        assert answer.status < 300, body
+        return body
+
+    def names(self) -> list[str]:
+        """Of all objects in the bucket."""
+        return list(self.sizes())
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each object in the bucket, by name."""
+        listed = self.request("GET", f"/{BUCKET}").decode()
+        assert "<IsTruncated>true" not in listed
+        found = zip(re.findall(r"<Key>([^<]+)", listed), re.findall(r"<Size>(\d+)", listed), strict=True)
+        return {name: int(size) for name, size in found}
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._trust is None:
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=30, context=self._trust)
+
+
+class Moto(Server):
     """moto's S3 server in a process of its own, with an empty bucket. What it holds is lost with it.
 
     *identity* are certificate and key: it speaks TLS then.
@@ -35,6 +75,7 @@ class Moto:
     def __init__(
         self, folder: Path, *, port: int = 0, bucket: bool = True, identity: tuple[Path, Path] | None = None
     ) -> None:
+        super().__init__(trust=identity and ssl.create_default_context(cafile=str(identity[0])))
         self._folder = folder
         self._identity = identity
         self._wanted = port
@@ -57,11 +98,6 @@ class Moto:
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 
-    @property
-    def endpoint(self) -> str:
-        """Its URL."""
-        return f"http{'s' if self._identity else ''}://127.0.0.1:{self.port}"
-
     def stall(self) -> None:
         """Let it answer nobody, though connections to it are made."""
         self._process.send_signal(signal.SIGSTOP)
@@ -69,22 +105,6 @@ class Moto:
     def go_on(self) -> None:
         """Let it answer again."""
         self._process.send_signal(signal.SIGCONT)
-
-    def request(self, method: str, path: str, body: bytes = b"", service: str = "s3") -> bytes:
-        """An answer to a signed request; its body."""
-        connection = self._connection()
-        headers = signed(method, path, body, service, f"127.0.0.1:{self.port}")
-        connection.request(method, path, body, headers)
-        answer = connection.getresponse()
-        body = answer.read()
-        assert answer.status < 300, body
-        return body
-
-    def _connection(self) -> http.client.HTTPConnection:
-        if self._identity is None:
-            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        trust = ssl.create_default_context(cafile=str(self._identity[0]))
-        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=30, context=trust)
 
     def demand_credentials(self) -> tuple[str, str]:
         """Let no other request pass from here on than those with this key and secret."""
@@ -95,17 +115,6 @@ class Moto:
         self.request("POST", "/moto-api/reset-auth", b"0")
         key, secret = (re.findall(rf"<{name}>([^<]+)</{name}>", answer) for name in ("AccessKeyId", "SecretAccessKey"))
         return key[0], secret[0]
-
-    def names(self) -> list[str]:
-        """Of all objects in the bucket."""
-        return list(self.sizes())
-
-    def sizes(self) -> dict[str, int]:
-        """Bytes of each object in the bucket, by name."""
-        listed = self.request("GET", f"/{BUCKET}").decode()
-        assert "<IsTruncated>true" not in listed
-        found = zip(re.findall(r"<Key>([^<]+)", listed), re.findall(r"<Size>(\d+)", listed), strict=True)
-        return {name: int(size) for name, size in found}
 
     def _find_port(self) -> int:
         """Flask says on which port it listens."""
@@ -151,11 +160,18 @@ def signed(method: str, path: str, body: bytes, service: str, host: str) -> dict
     return {**headers, **form, "Authorization": f"AWS4-HMAC-SHA256 {credential}"}
 
 
+_ANSWERS: Final = {
+    "503": (b"503 Slow Down", b"SlowDown"),
+    "501": (b"501 Not Implemented", b"NotImplemented"),  # as OpenStack Swift's S3 interface answers If-None-Match
+}
+
+
 class Way:
     """A proxy to a store, one connection a request. *trouble* says what happens to those that come from now on.
 
-    "": nothing. "503": answered so, and not passed on. "slow": passed on seconds later, and not answered. "cut": broken
-    off in the middle of what is sent. "lost": passed on and done; the answer is lost. "refused": broken off at once.
+    "": nothing. "503", "501": answered so, and not passed on. "slow": passed on seconds later, and not answered. "cut":
+    broken off in the middle of what is sent. "lost": passed on and done; the answer is lost. "refused": broken off at
+    once.
     *listening* is where clients come to, else a socket on the loopback.
     """
 
@@ -210,9 +226,10 @@ class Way:
                 self.sent_bytes += len(request.partition(b"\r\n\r\n")[2])
             if trouble == "cut" or not request:
                 return
-            if trouble == "503":
-                body = b"<Error><Code>SlowDown</Code></Error>"
-                client.sendall(_head(b"503 Slow Down", len(body)) + body)
+            if trouble in _ANSWERS:
+                status, code = _ANSWERS[trouble]
+                body = b"<Error><Code>%s</Code></Error>" % code
+                client.sendall(_head(status, len(body)) + body)
                 return
             if trouble == "slow":
                 self._closing.wait(3)
