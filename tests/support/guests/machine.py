@@ -114,7 +114,8 @@ def _boot(kernel: Kernel, job: Job, disks: Path) -> tuple[str, float]:
         complaint = done.stderr.decode(errors="replace")
     except subprocess.TimeoutExpired:
         complaint = "it was still running"
-    console = (disks / "console").read_text(encoding="utf-8", errors="replace")
+    written = disks / "console"  # which is not there where the machine did not even start
+    console = written.read_text(encoding="utf-8", errors="replace") if written.exists() else ""
     return console + complaint, time.monotonic() - started
 
 
