@@ -27,6 +27,7 @@ from collector.aggregator.store import LocalFolder
 from collector.aggregator.upload import Uploader
 from collector.archive.heads import HeadError, read_head
 from collector.archive.keyfile import identity
+from collector.budget.cap import cap_percent
 from collector.channel import unpack
 from collector.child import Changes
 from collector.config import Config, StartError
@@ -373,7 +374,10 @@ class Aggregator:
                 "full": self._shipper.full,
                 **({} if self._uploader is None else {"uploads": self._uploader.state()}),
             },
-            budget={"cpu_percent": self._config.budget.cpu_percent, "measured": self._sample.get("tree")},
+            budget={
+                "cpu_percent": cap_percent(self._config.budget, os.cpu_count() or 1),
+                "measured": self._sample.get("tree"),
+            },
             host=self._sample,
             warnings=[*key_warnings(self._config), *filter(None, [self._refused])],
             state=state,
@@ -402,6 +406,7 @@ LIVE: Final[Live[Aggregator]] = {
     "process.stop_timeout_s": Aggregator.adapt_store,
     "seal.recipients": Aggregator.adapt_recipients,
     "budget.cpu_percent": None,
+    "budget.cpu_percent_of_host": None,
 }
 
 

@@ -466,6 +466,13 @@ class BudgetOptions:
         applies="reload",
         check=between(0.1, 6400),
     )
+    cpu_percent_of_host: float = option(
+        0.0,
+        "The same as a share of all processors of the host, in place of budget.cpu_percent. 0: that one holds.",
+        unit="% of the host",
+        applies="reload",
+        check=between(0, 100),
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

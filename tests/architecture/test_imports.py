@@ -14,6 +14,7 @@ OURS = ("collector", "workers", "tests", "bench", "packaging")
 # What each process on the host starts with.
 COMMON = (
     "collector.boot",
+    "collector.budget",
     "collector.config",
     "collector.channel",
     "collector.places",
@@ -34,6 +35,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "workers.tcp": ("workers.wire",),
     "workers.sql": (),
     "collector.config": (),
+    "collector.budget": ("collector.config",),
     "collector.boot": (),
     "collector.release": (),
     "collector.channel": (),

@@ -64,4 +64,5 @@ def test_only_numbers_that_may_be_fractions_are_declared_as_such() -> None:
         "batch.max_age_s",
         "store.timeout_s",
         "budget.cpu_percent",
+        "budget.cpu_percent_of_host",
     ]
