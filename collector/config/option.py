@@ -302,6 +302,30 @@ def server_url() -> Check:
     return Check("https:// and a host, perhaps with a port", problem)
 
 
+def listen_address() -> Check:
+    """An IP address and a port; an address with colons is in brackets."""
+
+    def problem(value: str) -> str | None:
+        try:
+            split_address(value)
+        except ValueError:
+            return "must be an IP address and a port, such as 127.0.0.1:9893 or [::1]:9893"
+        return None
+
+    return Check("an IP address and a port", problem)
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """The IP address and the port of `address:port`. Raises ValueError."""
+    address, colon, port = text.rpartition(":")
+    bare = address[1:-1] if address.startswith("[") and address.endswith("]") else address
+    if not colon or (":" in bare) != (bare != address) or re.fullmatch(r"\d{1,5}", port, re.ASCII) is None:
+        raise ValueError(text)
+    if not 1 <= int(port) <= 65535:
+        raise ValueError(text)
+    return str(ipaddress.ip_address(bare)), int(port)
+
+
 def region_name() -> Check:
     """A region of a store, such as eu-central-1."""
 

@@ -51,6 +51,11 @@ RULES: Final[tuple[Rule, ...]] = (
         lambda config: not config.store.endpoint or config.store.url.startswith(("s3://", "az://")),
     ),
     Rule(
+        ("monitor.tls_certificate", "monitor.tls_key"),
+        "monitor.tls_certificate and monitor.tls_key belong together",
+        lambda config: bool(config.monitor.tls_certificate) == bool(config.monitor.tls_key),
+    ),
+    Rule(
         ("paths.run", "paths.state"),
         "paths.run and paths.state must be different folders",
         lambda config: config.paths.run.rstrip("/") != config.paths.state.rstrip("/"),

@@ -9,6 +9,7 @@ import dataclasses
 import typing
 
 from collector.config.commands import COMMANDS
+from collector.config.monitoring import MonitorOptions
 from collector.config.option import (
     Option,
     absolute_path,
@@ -476,19 +477,6 @@ class BudgetOptions:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class MonitorOptions:
-    """What is measured of the host."""
-
-    interval_s: int = option(
-        10,
-        "Time between two samples of the host's and querytap's own CPU, memory and load.",
-        unit="s",
-        applies="reload",
-        check=between(1, 3600),
-    )
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessOptions:
     """Users and life of the processes."""
 
@@ -557,7 +545,7 @@ class Config:
     store: StoreOptions = StoreOptions()
     seal: SealOptions = SealOptions()
     budget: BudgetOptions = BudgetOptions()
-    monitor: MonitorOptions = MonitorOptions()
+    monitor: MonitorOptions = MonitorOptions()  # noqa: RUF009  # it is frozen
     process: ProcessOptions = ProcessOptions()
     paths: PathsOptions = PathsOptions()
 

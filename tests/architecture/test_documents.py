@@ -9,6 +9,7 @@ import pytest
 
 from collector.cli.main import COMMANDS
 from collector.config import reference
+from collector.monitor import reference as metrics
 from tests.architecture import sources
 from workers import counters
 
@@ -34,6 +35,11 @@ def markdown() -> str:
 def test_a_generated_file_is_what_the_options_say(name: str) -> None:
     written = (ROOT / name).read_text(encoding="utf-8")
     assert written == reference.generated()[name], "python -m collector.config.reference --write"
+
+
+def test_the_reference_of_metrics_is_what_the_families_say() -> None:
+    written = (ROOT / metrics.PATH).read_text(encoding="utf-8")
+    assert written == metrics.document(), "python -m collector.monitor.reference --write"
 
 
 @pytest.mark.parametrize("counter", counters.NAMES)

@@ -71,7 +71,8 @@ MAY_BE_IMPORTED_BY: dict[str, tuple[str, ...]] = {
         "workers.mysqlx.compression",
     ),
     "obstore": ("collector.aggregator", "collector.reading", "collector.archive.remote"),
-    "pymysql": ("collector.monitor",),
+    "prometheus_client": ("collector.monitor.serving",),
+    "pymysql": ("collector.monitor.database",),
 }
 
 

@@ -208,3 +208,22 @@ def test_a_path_says_its_limit_only_where_it_is_a_special_one() -> None:
 @pytest.mark.parametrize(("value", "allowed"), [(64, False), (128, True), (192, False), (4096, True), (8192, False)])
 def test_a_power_of_two_has_bounds_and_no_other_bit(value: int, allowed: bool) -> None:
     assert (options.power_of_two(128, 4096).problem(value) is None) == allowed
+
+
+def test_an_address_to_listen_at_has_a_port_and_brackets_where_it_has_colons() -> None:
+    assert options.split_address("127.0.0.1:80") == ("127.0.0.1", 80)
+    assert options.split_address("[::1]:9893") == ("::1", 9893)
+    check = options.listen_address()
+    assert check.problem("0.0.0.0:1") is None
+    for wrong in (
+        "",
+        "9893",
+        ":9893",
+        "localhost:9893",
+        "::1:9893",
+        "[127.0.0.1:1",
+        "1.2.3.4:0",
+        "1.2.3.4:65536",
+        "1.2.3.4:x",
+    ):
+        assert check.problem(wrong) is not None, wrong

@@ -23,12 +23,12 @@ def test_another_interval_is_taken_over_while_the_one_before_runs(monkeypatch: p
     samples, channel = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     stop.setblocking(False)
     with stop, stopping, changes, samples:
-        config = from_mapping({"monitor": {"interval_s": 3600}})
+        config = from_mapping({"monitor": {"interval_s": 3600, "listen": ""}})
         received = Changes(theirs.detach())
         outlet, sampler = Inherited(channel.detach()), Sampler(lambda: [os.getpid()])
         thread = threading.Thread(target=Monitor(config, outlet, received, sampler).run)
         thread.start()
-        changes.send(json.dumps({"monitor": {"interval_s": 1}}).encode())
+        changes.send(json.dumps({"monitor": {"interval_s": 1, "listen": ""}}).encode())
         samples.settimeout(30)
         assert msgpack.unpackb(samples.recv(10_000))["format"] == 1
         stopping.send(bytes([signal.SIGTERM]))

@@ -1,0 +1,1 @@
+"""Figures of the MySQL and MariaDB servers, asked for over a connection of their own."""

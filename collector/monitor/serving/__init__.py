@@ -1,0 +1,1 @@
+"""Lets others have the figures, over HTTP."""

@@ -1,0 +1,1 @@
+"""Figures of the host: processors, memory, disks, network, pressure, and the processes of the servers."""
