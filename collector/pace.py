@@ -6,6 +6,8 @@ from typing import Final
 
 _STEADY: Final = 3
 """So often it is told unchanged before it stands still: what comes of the last packets takes a moment."""
+_RIPE: Final = 0.5
+"""Of an interval: after that, what wakes the process anyway is taken as the occasion."""
 
 
 class Pace:
@@ -26,6 +28,11 @@ class Pace:
         self._unchanged = 0 if changed else self._unchanged + 1
         self._told = now
         self.due = now + (self._seldom if self.still else self._often)
+
+    def meet(self, now: float) -> None:
+        """The process is awake for another reason: where much of the interval is over, it is due now."""
+        if now - self._told >= (self.due - self._told) * _RIPE:
+            self.due = now
 
     @property
     def still(self) -> bool:

@@ -145,6 +145,7 @@ class Aggregator:
         for inlet in self._inlets:
             if inlet.fd in descriptors:
                 self._take_records(inlet, now_ns)
+                self._pace.meet(now_ns)
         for descriptor in self._changes.fds:
             if descriptor in descriptors:
                 self._reload(descriptor)

@@ -17,8 +17,8 @@ from collector.places import STATUS_FILE
 STATUS_FORMAT: Final = 1
 _NS: Final = 1_000_000_000
 EVERY_NS: Final = _NS
-STILL_NS: Final = 10 * _NS
-"""As EVERY_NS, while nothing is recorded."""
+STILL_NS: Final = 11 * _NS
+"""As EVERY_NS, while nothing is recorded: longer than the ten seconds of capture, whose telling is the occasion."""
 
 PASSING: Final = frozenset({"time", "rates", "host_sample", "budget"})
 """Of the status, what changes although nothing is recorded."""

@@ -36,7 +36,7 @@ _STATISTICS_S: Final = 1.0
 _STILL_S: Final = 10.0
 """While no packet comes."""
 _LOOK_S: Final = 1.0
-_STILL_LOOK_S: Final = 2.0
+_STILL_LOOK_S: Final = 3.0
 _PENDING_S: Final = 0.02
 _STARTING_S: Final = 0.05
 _QUIET_WORKER_S: Final = 10.0

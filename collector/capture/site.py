@@ -64,6 +64,9 @@ class Site:
         """Ports that are not recorded any more, and until when the workers read them."""
         self._told_at = 0.0
         self._refused = ""
+        self._seen: object = None
+        """Who listened at the last look, and whether the namespace was there; None where more than that may be new."""
+        self._wanted: Selection | None = None
         self._program: Selection | None = None
         self._begun = False
         self._warnings: tuple[str, ...] = ()
@@ -91,7 +94,7 @@ class Site:
     @property
     def pending(self) -> bool:
         """Whether the filter is to change, and waits for the workers."""
-        return self._begun and self._program != self._wanted()
+        return self._begun and self._program != self._wanted
 
     def choose(self, options: CaptureOptions) -> None:
         """Record other ports, or another share of the connections, from the next look() and adapt() on.
@@ -100,6 +103,7 @@ class Site:
         """
         before, self._options = self._options, options
         self._refused = ""
+        self._seen = None
         if (options.ports, options.x_ports) == (before.ports, before.x_ports):
             return
         try:
@@ -115,8 +119,14 @@ class Site:
 
     def look(self, now: float) -> None:
         """Find out who listens and which interfaces there are, and let the workers know of the ports."""
-        self._ports.look(self._listeners.now())
-        if self._known.changed():
+        listening = self._listeners.now()
+        seen = listening, self.namespace.gone()
+        changed = self._known.changed()
+        if seen == self._seen and not (changed or self._left):
+            return
+        self._seen = seen
+        self._ports.look(listening)
+        if changed:
             self._present = self._known.now()
             self._names |= {one.index: one.name for one in self._present}
         self._warn()
@@ -131,10 +141,11 @@ class Site:
             self._told_at = now
             for slot in self.slots:
                 slot.serve(served)
+        self._wanted = selection(self._options, self._ports, self._present)
 
     def adapt(self, now: float) -> None:
         """Swap the filter where another is wanted, once the workers can read what it passes."""
-        wanted = self._wanted()
+        wanted = self._wanted
         if self._begun and wanted == self._program:
             return
         if now - self._told_at < _KNOWN_S and not all(slot.knows_ports for slot in self.slots):
@@ -175,9 +186,6 @@ class Site:
             for recorded, served in zip(self._recorded, self._served, strict=True)
         )
         return page.Ports(classic, x)
-
-    def _wanted(self) -> Selection | None:
-        return selection(self._options, self._ports, self._present)
 
     def _warn(self) -> None:
         """Say in the log what is new of the warnings, and when there are none left."""

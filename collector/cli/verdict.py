@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 STALE_S: Final = 25.0
-"""The status is written each second, each ten while nothing is recorded; an older one was left by a process that hangs
-or is gone."""
+"""The status is written each second, each eleven while nothing is recorded; an older one was left by a process that
+hangs or is gone."""
 RECENT: Final = dt.timedelta(hours=1)
 """For so long a loss, a restart or an object that was removed is to be seen to; then the figures alone tell of it."""
 _BLIND_S: Final = 60.0

@@ -29,3 +29,13 @@ def test_a_stir_makes_it_due_within_the_short_interval(changes: list[bool], late
     stirred = now + min(later, pace.due - now)
     pace.stir()
     assert pace.due <= max(stirred, now + 1)
+
+
+@given(st.floats(0.5, 1), st.floats(0, 0.49))
+def test_what_wakes_the_process_is_the_occasion_once_half_of_the_interval_is_over(late: float, early: float) -> None:
+    pace = Pace(1, 10)
+    pace.told(100.0, changed=True)
+    pace.meet(100.0 + early)
+    assert pace.due == 101
+    pace.meet(100.0 + late)
+    assert pace.due == 100.0 + late
