@@ -19,7 +19,7 @@ GENERATIONS: Final = 1 << 16
 OTHERS: Final = "others"
 """Stands for interfaces that cannot be told."""
 
-_LAYOUT: Final = struct.Struct("<4sHHI5Q")
+_LAYOUT: Final = struct.Struct("<4sHHI6Q")
 _TRAFFIC: Final = struct.Struct("<4sHHI16s2Q")
 _FINAL: Final = 1
 _ENDED: Final = 2
@@ -39,11 +39,6 @@ def first_incarnation(generation: int) -> int:
 def generation_of(incarnation: int) -> int:
     """The number of the capture process to whose rings an incarnation belongs."""
     return incarnation >> _GENERATION_SHIFT
-
-
-def forked_before(incarnation: int) -> int:
-    """How many processes of the worker there were on these rings before it."""
-    return incarnation - first_incarnation(generation_of(incarnation))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +67,15 @@ class Statistics:
     """Packets the worker took from the ring: the sum of its packets_* counters."""
     page_statements: int = 0
     """Statements the worker decoded."""
+    crashes: int = 0
+    """Processes of the worker, on this ring, that ended without having been told to."""
 
     def pack(self) -> bytes:
         """The record as RECORD_BYTES bytes."""
         flags = (_FINAL if self.final else 0) | (_ENDED if self.ended else 0)
         return _LAYOUT.pack(
             MAGIC, self.worker, flags, self.incarnation, self.kernel_passed, self.kernel_dropped,
-            self.ring_freezes, self.page_packets, self.page_statements,
+            self.ring_freezes, self.page_packets, self.page_statements, self.crashes,
         )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -152,7 +149,7 @@ def _check(record: object, limits: Mapping[str, int]) -> None:
 def _statistics(record: bytes) -> Statistics:
     if len(record) != RECORD_BYTES:
         raise ValueError(f"statistics record: {len(record)} bytes, expected {RECORD_BYTES}")
-    magic, worker, flags, incarnation, passed, dropped, freezes, packets, statements = _LAYOUT.unpack(record)
+    magic, worker, flags, incarnation, passed, dropped, freezes, packets, statements, crashes = _LAYOUT.unpack(record)
     if magic != MAGIC:
         raise ValueError(f"statistics record: begins with {magic!r}, expected {MAGIC!r}")
     if flags & ~(_FINAL | _ENDED):
@@ -167,4 +164,5 @@ def _statistics(record: bytes) -> Statistics:
         ring_freezes=freezes,
         page_packets=packets,
         page_statements=statements,
+        crashes=crashes,
     )

@@ -47,6 +47,8 @@ class WorkerLedger:
     blocks_lost: int
     interfaces: Mapping[str, Mapping[str, int]]
     """Packets taken, `in` and `out`, by interface, as the workers last told."""
+    crashes: int
+    """Processes of the worker that ended without having been told to."""
     captures_lost: int
     """Capture processes that ended without their last figures: of each, up to a second is in no sum."""
     incarnation: int
@@ -81,6 +83,7 @@ class WorkerLedger:
             "blocks_lost": self.blocks_lost,
             "ring_freezes": self.ring_freezes,
             "interfaces": {name: dict(counts) for name, counts in self.interfaces.items()},
+            "crashes": self.crashes,
             "captures_lost": self.captures_lost,
             "incarnation": self.incarnation,
             "final": self.final,
@@ -254,6 +257,7 @@ def _sums(worker: Worker, sealing: int) -> WorkerLedger:
         blocks=sum(incarnation.blocks for incarnation in incarnations),
         blocks_lost=sum(incarnation.blocks_lost for incarnation in incarnations),
         interfaces=_interfaces(rings),
+        crashes=sum(ring.crashes for ring in rings),
         captures_lost=sum(ring.abandoned() for ring in rings),
         incarnation=worker.announced,
         final=worker.final,

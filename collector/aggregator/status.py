@@ -11,7 +11,6 @@ from typing import Any, Final
 from collector.aggregator.durable import replace_file
 from collector.aggregator.ledger import WorkerLedger
 from collector.aggregator.resuming import Objects
-from collector.channel import forked_before
 from collector.places import STATUS_FILE
 
 STATUS_FORMAT: Final = 1
@@ -54,7 +53,7 @@ def figures(ledger: Mapping[int, WorkerLedger], objects: Objects) -> dict[str, i
     return {
         "dropped": sum(worker.dropped for worker in ledger.values()),
         "lost": sum(worker.lost for worker in ledger.values()),
-        "worker_restarts": sum(forked_before(worker.incarnation) for worker in ledger.values()),
+        "crashes": sum(worker.crashes for worker in ledger.values()),
         "discarded": objects.discarded,
         "evicted": objects.evicted,
     }

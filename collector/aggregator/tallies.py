@@ -131,6 +131,8 @@ class Generation:
     passed: int = 0
     dropped: int = 0
     freezes: int = 0
+    crashes: int = 0
+    """Processes of the worker that ended without having been told to."""
     gone: bool = False
     """Capture has been started anew, or ended without its last word: what was left in the ring is lost."""
     newest: int = -1
@@ -161,6 +163,7 @@ class Generation:
         self.passed = max(self.passed, record.kernel_passed)
         self.dropped = max(self.dropped, record.kernel_dropped)
         self.freezes = max(self.freezes, record.ring_freezes)
+        self.crashes = max(self.crashes, record.crashes)
 
     def incarnation(self, number: int) -> Incarnation:
         """The process of that number; the oldest is folded where there are too many."""
@@ -178,6 +181,7 @@ class Generation:
         self.passed += old.passed + old.ahead()
         self.dropped += old.dropped
         self.freezes += old.freezes
+        self.crashes += old.crashes
         add_traffic(self.traffic, old.traffic)
         for incarnation in old.all():
             self.folded.fold(incarnation)

@@ -83,6 +83,8 @@ class Progress:
     passed: int = 0
     dropped: int = 0
     freezes: int = 0
+    crashes: int = 0
+    """Processes of the worker that ended without having been told to."""
     taken_before: int = 0
     """Packets that the processes before this incarnation took."""
     interfaces: Mapping[int, tuple[int, int]] = field(default_factory=dict)

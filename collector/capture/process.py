@@ -194,6 +194,7 @@ class Capture:
         slot.pid = 0
         print_lines(slot.lines(now, log_time(), last=True))
         slot.settle()
+        slot.crashes += not self._stop.draining
         self._send(slot, ended=True)
         if self._stop.draining:
             return
@@ -293,6 +294,7 @@ class Capture:
                 final=final,
                 taken=slot.taken,
                 before=slot.taken_before,
+                crashes=slot.crashes,
             )
         )
 

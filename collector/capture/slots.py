@@ -61,6 +61,8 @@ class Slot:
     """Packets that the process of this incarnation took from the ring; known when it has ended."""
     taken_before = 0
     """Packets that the processes before it took."""
+    crashes = 0
+    """Processes here that ended without having been told to."""
 
     def __init__(
         self,
@@ -148,6 +150,7 @@ class Slot:
             passed=self.totals.passed,
             dropped=self.totals.dropped,
             freezes=self.totals.freezes,
+            crashes=self.crashes,
             taken_before=self.taken_before,
             interfaces=self._interfaces_before,
         )
@@ -157,6 +160,7 @@ class Slot:
         self.incarnation = progress.incarnation
         self.totals = KernelTotals(progress.passed, progress.dropped, progress.freezes)
         self.taken_before = progress.taken_before
+        self.crashes = progress.crashes
         self._interfaces_before = dict(progress.interfaces)
 
     def count(self) -> None:

@@ -63,6 +63,7 @@ def record(
     final: bool = False,
     taken: int = 0,
     before: int = 0,
+    crashes: int = 0,
 ) -> Statistics:
     """The record of one worker, whose counters *page* has in the order of workers.counters.NAMES.
 
@@ -80,5 +81,6 @@ def record(
         kernel_dropped=totals.dropped,
         ring_freezes=totals.freezes,
         page_packets=page_packets,
+        crashes=crashes,
         page_statements=min(page[_STATEMENTS], page_packets * MOST_STATEMENTS_A_PACKET),
     )

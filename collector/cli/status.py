@@ -89,6 +89,8 @@ def lines(status: Status, processes: Status, age_s: float) -> Iterator[str]:
         encrypted = worker["encrypted"]
         if encrypted["connections"]:
             yield f"           {_sums('not seen for TLS', encrypted)}"
+        if worker["crashes"]:
+            yield f"           {worker['crashes']} of its processes ended without having been told to"
         yield from _traffic(worker)
         for fault in worker["faults"]:
             yield f"           DOES NOT ADD UP: {fault}"

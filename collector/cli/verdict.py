@@ -79,7 +79,7 @@ def _losing(status: Status, now: dt.datetime) -> Iterator[str]:
 
 
 def _restarted(status: Status, processes: Status, now: dt.datetime) -> Iterator[str]:
-    if when := _recent(status, "worker_restarts", now):
+    if when := _recent(status, "crashes", now):
         yield f"workers ended and were started again, {when}: the log says how; what they held is counted as lost"
     for name, time in processes.get("restarted", {}).items():
         at = dt.datetime.fromisoformat(time)

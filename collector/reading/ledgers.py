@@ -103,6 +103,8 @@ def _worker_lines(number: str, worker: Mapping[str, Any]) -> Iterator[str]:
             if isinstance(counts, Mapping)
         ]
         yield f"  worker {number}: packets by interface: {', '.join(parts)}"
+    if worker.get("crashes"):
+        yield f"  worker {number}: {_text(worker['crashes'])} of its processes ended without having been told to"
     if worker.get("captures_lost"):
         yield (
             f"  worker {number}: {_text(worker['captures_lost'])} capture processes ended without their last figures:"

@@ -47,7 +47,7 @@ def test_of_twenty_kills_at_load_each_loses_no_more_than_the_ledger_counts(repor
     assert not statements.differences("the log", Counter(log), "the senders' lists", Counter(own))
     ledger = status["ledger"]
     last = {int(number): worker["incarnation"] for number, worker in ledger.items()}
-    assert sum(last.values()) == KILLS
+    assert sum(last.values()) == sum(worker["crashes"] for worker in ledger.values()) == KILLS
     missing = gaps.missing(account, gaps.logged(log), last)
     report(f"{KILLS} kills: {missing.statements} of {len(own)} statements missing; {gaps.summary(account)}")
     assert account.invented == []

@@ -265,6 +265,7 @@ def test_a_worker_that_waits_for_its_restart_when_the_stop_comes_still_empties_i
             wait_until_said(collector, f"worker 0 was killed by SIGKILL, the next one starts in {delay_s} s")
         assert collector.stop() == 0, collector.complaint()  # long before that
     assert archived(collector, "waiting") == texts
+    assert collector.status()["ledger"]["0"]["crashes"] == 4
 
 
 def test_after_capture_was_killed_under_load_the_status_adds_up(

@@ -48,6 +48,7 @@ def test_a_restart_of_capture_at_load_loses_no_packet_and_no_statement(
     assert units.complaint().count("goes on with the rings") == RESTARTS
     assert (lost(ledger, "packets"), lost(ledger, "statements")) == (0, 0)
     assert [worker["packets"]["dropped"] for worker in ledger.values()] == [0, 0]
+    assert [worker["crashes"] for worker in ledger.values()] == [0, 0]
     assert account.invented == []
     assert (missing.statements, missing.problems) == (0, [])
     assert gaps.forgotten(units.records()) == [], "what workers knew of connections is in the manager's keeping too"
@@ -69,6 +70,7 @@ def test_a_capture_process_that_is_killed_at_load_loses_no_packet(
     ledger, account, missing = accounts(loaded)
     assert set(last(ledger).values()) == {RESTARTS}  # all are of one capture process, so to speak
     report(f"capture killed {RESTARTS} times at load: {missing.statements} of {len(loaded.sent)} statements missing")
+    assert [worker["crashes"] for worker in ledger.values()] == [0, 0], "it is capture that was killed, no worker"
     assert (lost(ledger, "packets"), lost(ledger, "statements")) == (0, 0)
     assert account.invented == []
     assert (missing.statements, missing.problems) == (0, [])

@@ -16,6 +16,7 @@ RECORD = Statistics(
     ring_freezes=7,
     page_packets=2**64 - 2,
     page_statements=5,
+    crashes=3,
 )
 
 

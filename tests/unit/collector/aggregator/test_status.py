@@ -6,7 +6,7 @@ from pathlib import Path
 from collector.aggregator.ledger import Ledger
 from collector.aggregator.resuming import Objects
 from collector.aggregator.status import Rates, build_status, figures, write_status
-from collector.channel import Statistics
+from collector.channel import Statistics, first_incarnation
 
 SECOND = 1_000_000_000
 
@@ -52,6 +52,13 @@ def test_the_status_is_one_json_object_that_others_may_read(tmp_path: Path) -> N
     assert (tmp_path / "status.json").stat().st_mode & 0o777 == 0o644
 
 
+def test_a_worker_that_was_told_to_end_has_not_crashed() -> None:
+    kept = ledger(3, 9)
+    for incarnation, crashes in ((1, 0), (2, 1), (3, 1), (first_incarnation(1), 0), (first_incarnation(1) + 1, 1)):
+        kept.take_statistics(Statistics(worker=0, incarnation=incarnation, crashes=crashes))
+    assert figures(kept.view(), Objects(stored=0, discarded=0, evicted=0))["crashes"] == 2
+
+
 def test_the_figures_that_should_stay_are_those_of_all_workers_and_of_the_objects() -> None:
     found = figures(ledger(3, 9).view(), Objects(stored=5, discarded=2, evicted=1))
-    assert found == {"dropped": 0, "lost": 0, "worker_restarts": 0, "discarded": 2, "evicted": 1}
+    assert found == {"dropped": 0, "lost": 0, "crashes": 0, "discarded": 2, "evicted": 1}

@@ -17,6 +17,7 @@ def a_status(age_s: float = 0.0, **changes: Any) -> dict[str, Any]:  # noqa: ANN
     worker = {
         "packets": {"passed": 12, "dropped": 1, "taken": {"used": 9, "empty": 2}, "lost": 0, "held": 0, "in_ring": 0},
         "statements": {"decoded": 5, "shipped": 3, "filtered": 0, "lost": 0, "evicted": 0, "held": 2},
+        "crashes": 0,
         "encrypted": {"connections": 0, "bytes": 0, "answer_bytes": 0},
         "ring_freezes": 2,
         "interfaces": {"lo": {"in": 7, "out": 0}, "eth0": {"in": 1, "out": 3}},

@@ -48,7 +48,7 @@ def test_a_host_on_which_nothing_is_wrong_is_healthy() -> None:
     [
         ("dropped", "the kernel dropped packets, 120 since 2026-01-02T10:00:00+00:00, last at", "capture.ring_mib"),
         ("lost", "statements were lost, 120 since", "the log"),
-        ("worker_restarts", "workers ended and were started again, 120 since", "the log"),
+        ("crashes", "workers ended and were started again, 120 since", "the log"),
         ("discarded", "objects were given up, 120 since", "the log"),
         ("evicted", "the archive is full and its oldest objects are removed, 120 since", "store.local_max_mib"),
     ],

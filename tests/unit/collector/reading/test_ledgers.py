@@ -64,13 +64,14 @@ def test_a_ledger_that_was_made_up_moves_no_cursor() -> None:
         "packets": {"passed": evil, "dropped": evil, "taken": {evil: evil}, "lost": evil},
         "statements": {"decoded": evil, "shipped": evil},
         "faults": [evil],
+        "crashes": evil,
         "captures_lost": evil,
         "encrypted": {"connections": evil, "bytes": evil},
     }
     made_up = header(host=evil, ledger={"workers": {evil: worker}, evil: 1})
     lines = list(render_ledger(made_up))
     assert all(line.isprintable() for line in lines)
-    assert len(lines) == 7
+    assert len(lines) == 8
 
 
 def test_what_could_not_be_seen_for_tls_is_named() -> None:
@@ -79,6 +80,12 @@ def test_what_could_not_be_seen_for_tls_is_named() -> None:
     assert "not seen for TLS: 2 connections, 345 bytes of clients, 6789 bytes of servers" in lines[1]
     none = dict.fromkeys(encrypted, 0)
     assert "TLS" not in "".join(render_ledger(header(ledger={"workers": {"0": {"encrypted": none}}})))
+
+
+def test_how_many_processes_of_a_worker_crashed_is_told() -> None:
+    lines = list(render_ledger(header(ledger={"workers": {"0": {"crashes": 2}, "1": {"crashes": 0}}})))
+    assert lines[1] == "  worker 0: 2 of its processes ended without having been told to"
+    assert "worker 1" not in "".join(lines)
 
 
 def test_what_a_capture_could_not_tell_any_more_is_named() -> None:
