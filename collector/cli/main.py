@@ -58,6 +58,7 @@ COMMANDS = (
     Command("keygen", "make a pair of keys for reading the archive"),
     Command("key", "say what a key is, for whom an archive is sealed, and seal it for others", configured=False),
     Command("filters", "print the programs that say to the kernel which packets are captured"),
+    Command("grant", "print the account that the monitor takes on a server, as SQL", configured=False),
     Command("check", "check the configuration and report every problem"),
     Command("explain", "explain an option of the configuration", configured=False),
 )

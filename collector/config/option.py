@@ -28,6 +28,7 @@ IN_WORDS: Final[dict[Applies, str]] = {
 
 _T = TypeVar("_T")
 _METADATA_KEY = "querytap"
+_LONGEST_SOCKET_PATH_BYTES: Final = 107  # sun_path with its end (unix(7))
 
 
 class Kind(enum.Enum):
@@ -324,6 +325,33 @@ def split_address(text: str) -> tuple[str, int]:
     if not 1 <= int(port) <= 65535:
         raise ValueError(text)
     return str(ipaddress.ip_address(bare)), int(port)
+
+
+def server_address() -> Check:
+    """A database server: a host and a port, or the path of a Unix socket."""
+
+    def problem(value: str) -> str | None:
+        try:
+            split_server(value)
+        except ValueError:
+            return "must be host:port, such as 127.0.0.1:3306 or [::1]:3306, or the path of a Unix socket"
+        return None
+
+    return Check("host:port or the path of a Unix socket", problem)
+
+
+def split_server(text: str) -> str | tuple[str, int]:
+    """The path of a Unix socket, or host and port. Raises ValueError."""
+    if text.startswith("/"):
+        if not text.isprintable() or len(text.encode()) > _LONGEST_SOCKET_PATH_BYTES:
+            raise ValueError(text)
+        return text
+    host, _, port = text.rpartition(":")
+    if re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252})", host, re.ASCII) and re.fullmatch(r"\d{1,5}", port, re.ASCII):
+        if 1 <= int(port) <= 65535:
+            return host, int(port)
+        raise ValueError(text)
+    return split_address(text)
 
 
 def region_name() -> Check:

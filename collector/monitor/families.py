@@ -10,7 +10,7 @@ Kind = Literal["counter", "gauge", "unknown"]
 """As OpenMetrics has them. "unknown" is what exporters call untyped: either, as the server does not say which."""
 
 ANY: Final = "*"
-"""Ends the name of a family that has a member for each figure that the server or the kernel happens to have."""
+"""Is in the name of a family that has a member for each figure that the server or the kernel happens to have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Reading(NamedTuple):
     @property
     def name(self) -> str:
         """The name it is served under."""
-        return self.family.name.removesuffix(ANY) + self.ending
+        return self.family.name.replace(ANY, self.ending)
 
 
 Readings = Sequence[Reading]

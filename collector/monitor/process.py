@@ -93,7 +93,12 @@ class Monitor:
             take_over(self, LIVE)
 
 
-LIVE: Final[Live[Monitor]] = {"monitor.interval_s": None, "monitor.slow_interval_s": None}
+LIVE: Final[Live[Monitor]] = {
+    "monitor.interval_s": None,
+    "monitor.slow_interval_s": None,
+    "monitor.tables_interval_s": None,
+    "monitor.credentials_file": None,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

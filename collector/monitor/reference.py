@@ -14,12 +14,14 @@ from types import ModuleType
 from typing import Final
 
 from collector.monitor import own
+from collector.monitor.database import families as database
 from collector.monitor.families import Family
 from collector.monitor.system import families as system
 
 PATH: Final = "docs/metrics.md"
 
 _PARTS: Final[tuple[tuple[str, ModuleType], ...]] = (
+    ("Servers", database),
     ("The host", system),
     ("querytap itself", own),
 )

@@ -11,6 +11,7 @@ from collector import jsonfile, places
 from collector.config import Config
 from collector.monitor import own
 from collector.monitor.board import Board
+from collector.monitor.database.polled import PolledServer
 from collector.monitor.families import Reading, Readings
 from collector.monitor.polling import Polling
 from collector.monitor.serving.opening import ServingError, open_server
@@ -42,6 +43,9 @@ class Watching:
         processes = ServerProcesses()
         self._polling.add(HOST, self._interval_s, lambda: (*host.read(), *processes.read()))
         self._polling.add(FILE_SYSTEMS, self._slow_interval_s, disks.read)
+        for address in self._config.monitor.servers:
+            server = PolledServer(address, lambda: self._config.monitor)
+            self._polling.add(f"server {address}", self._interval_s, server.read)
         self._open()
 
     def adopt(self, config: Config) -> None:

@@ -227,3 +227,13 @@ def test_an_address_to_listen_at_has_a_port_and_brackets_where_it_has_colons() -
         "1.2.3.4:x",
     ):
         assert check.problem(wrong) is not None, wrong
+
+
+def test_a_server_is_a_host_with_a_port_or_the_path_of_a_socket() -> None:
+    assert options.split_server("db1.example.net:3306") == ("db1.example.net", 3306)
+    assert options.split_server("[::1]:3306") == ("::1", 3306)
+    assert options.split_server("/run/mysqld.sock") == "/run/mysqld.sock"
+    check = options.server_address()
+    assert check.problem("127.0.0.1:3306") is None
+    for wrong in ("", "localhost", "x:0", "x:65536", "a b:1", "::1:3306", "/" + "x" * 107, "/run/\n"):
+        assert check.problem(wrong) is not None, wrong

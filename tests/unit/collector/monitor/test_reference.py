@@ -18,6 +18,12 @@ def test_all_that_is_read_of_the_host_and_of_querytap_is_declared() -> None:
     assert {reading.family.name for reading in readings} - reference.declared().keys() == set()
 
 
+def test_no_name_is_declared_twice() -> None:
+    parts = [family.name for family in reference.declared().values()]
+    assert len(parts) == len(set(parts))
+    assert reference.document().count("| `") == len(parts)
+
+
 def test_a_counter_is_named_as_one_and_nothing_else_is() -> None:
     for family in reference.declared().values():
         assert family.name.endswith("_total") == (family.kind == "counter"), family.name
