@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -100,6 +100,8 @@ class LocalFolder:
         self._size = 0
         self._lowest: dict[Path, int] = {}
         """The lowest sequence in the folder of each day, so that not all names have to be looked at."""
+        self._held: dict[Path, tuple[int, int]] = {}
+        """Objects and bytes in the folder of each day."""
         self._ready: set[Path] = set()
         """Folders that stay through a power cut."""
         try:
@@ -146,9 +148,12 @@ class LocalFolder:
         """The oldest objects first; what is not an object of ours is never touched."""
         try:
             while self._over(incoming):
+                known = self._size
                 oldest = self._oldest()
                 if oldest is None:
                     return
+                if self._size != known:  # others have removed objects
+                    continue
                 yield Evicted(self._name(oldest), oldest.stat().st_size, read_clear_header(oldest))
                 self._remove(oldest)
         except OSError as error:
@@ -205,6 +210,8 @@ class LocalFolder:
 
     def _count(self, path: Path, sequence: int, size: int) -> None:
         self._size += size
+        objects, held = self._held.get(path.parent, (0, 0))
+        self._held[path.parent] = objects + 1, held + size
         self._lowest[path.parent] = min(sequence, self._lowest.get(path.parent, sequence))
 
     def _oldest(self) -> Path | None:
@@ -216,14 +223,24 @@ class LocalFolder:
     def _first(self, instance: Path) -> Path | None:
         while days := [day for day in self._lowest if day.parent == instance]:
             day = min(days, key=lambda day: (self._lowest[day], day))
-            found = min(_objects(day), default=None)
-            if found is None:
-                del self._lowest[day]
-            elif found[0] == self._lowest[day]:
+            objects = list(_objects(day))
+            found = min(objects, default=None)
+            if found is not None and found[0] == self._lowest[day]:
                 return found[1]
+            self._recount(day, [path for _, path in objects])
+            if found is None:
+                del self._lowest[day], self._held[day]
             else:
-                self._lowest[day] = found[0]  # others have taken objects away
+                self._lowest[day] = found[0]
         return None
+
+    def _recount(self, day: Path, objects: Sequence[Path]) -> None:
+        """Count again what a day holds, where others have removed some of it."""
+        before, held = self._held[day]
+        if len(objects) != before:
+            self._size -= held
+            self._held[day] = len(objects), sum(path.stat().st_size for path in objects)
+            self._size += self._held[day][1]
 
     def _remove(self, path: Path) -> None:
         try:
@@ -238,6 +255,8 @@ class LocalFolder:
         except OSError as error:
             raise TransportError(f"cannot be removed: {trouble(path, error)}", retry=True) from error
         self._size -= size
+        objects, held = self._held[path.parent]
+        self._held[path.parent] = objects - 1, held - size
 
 
 def damage(name: str, data: bytes) -> str:

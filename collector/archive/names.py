@@ -1,4 +1,7 @@
-"""Names of objects: they sort by instance and time, tell the time span without opening, and differ with the content."""
+"""Names in an archive.
+
+Those of objects sort by instance and time, tell the time span without opening, and differ with the content.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,9 @@ _NAME: Final = re.compile(
     r"(?P<first>\d{8}T\d{6}\.\d{9}Z)_(?P<last>\d{8}T\d{6}\.\d{9}Z)_(?P<sequence>\d{10,20})_(?P<hash>[0-9a-f]{16})"
     + re.escape(SUFFIX)
 )
+_PRUNED: Final = re.compile(
+    r"(?:.*/)?(?P<instance>[0-9a-f]{32})/pruned/(?P<through>\d{10,20})_(?P<hash>[0-9a-f]{16})\.json"
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,6 +34,17 @@ class ObjectName:
     sequence: int
     hash_start: str
     """The first 16 hexadecimal digits of the SHA-256 of the whole object."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PrunedName:
+    """What the name of a note tells: up to which object those of an instance were removed on purpose."""
+
+    instance: str
+    through: int
+    """Sequence of the last one that was removed."""
+    hash_start: str
+    """Its own: the object behind it names it as the one before."""
 
 
 def write_name(name: ObjectName) -> str:
@@ -48,6 +65,17 @@ def read_name(path: str) -> ObjectName | None:
     if first is None or last is None:
         return None
     return ObjectName(match["instance"], first, last, int(match["sequence"]), match["hash"])
+
+
+def write_pruned(name: PrunedName) -> str:
+    """The path of a note below the archive: <instance>/pruned/<through>_<hash>.json."""
+    return f"{name.instance}/pruned/{name.through:010d}_{name.hash_start}.json"
+
+
+def read_pruned(path: str) -> PrunedName | None:
+    """The parts of a note's name; None for a path that is not one."""
+    match = _PRUNED.fullmatch(path)
+    return None if match is None else PrunedName(match["instance"], int(match["through"]), match["hash"])
 
 
 def _stamp(time_ns: int) -> str:

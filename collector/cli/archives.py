@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from collector.cli.narrowing import count, search_of
 from collector.cli.options import config_from
 from collector.config import ConfigError, Problem
 from collector.places import archive_place
-from collector.reading.archive import ENVIRONMENT, Entry, gaps, list_archive
+from collector.reading.archive import ENVIRONMENT, Entry, Listing, gaps, list_all
 from collector.reading.keys import KeyFileError, ReaderKey, load_private
 from collector.reading.pool import processors
 from collector.reading.scan import Wanted
@@ -25,6 +25,14 @@ class Place(NamedTuple):
 
     url: str
     access: Access
+
+    def listing(self) -> Listing:
+        """What is there now. Raises ArchiveError."""
+        return list_all(self.url, self.access)
+
+    def entries(self) -> list[Entry]:
+        """All objects that are there now, in order. Raises ArchiveError."""
+        return self.listing().entries
 
 
 def add_archive(parser: argparse.ArgumentParser) -> None:
@@ -91,21 +99,18 @@ def place_of(arguments: argparse.Namespace) -> Place:
     return Place(url, access_of(config.store, RETRIES))
 
 
-def entries_of(arguments: argparse.Namespace) -> list[Entry]:
-    """All objects of the archive, in order. Raises ConfigError and ArchiveError."""
-    place = place_of(arguments)
-    return list_archive(place.url, place.access)
-
-
 def wanted_entries(arguments: argparse.Namespace, wanted: Wanted, report: Callable[[str], None]) -> list[Entry]:
-    """The objects that may hold something wanted, in order; what is missing is reported. Raises as `entries_of`."""
-    return narrowed(entries_of(arguments), wanted, report)
+    """The objects that may hold something wanted, in order; what is missing is reported.
+
+    Raises ConfigError and ArchiveError.
+    """
+    return narrowed(place_of(arguments).listing(), wanted, report)
 
 
-def narrowed(entries: Iterable[Entry], wanted: Wanted, report: Callable[[str], None]) -> list[Entry]:
-    """Those of *entries* that may hold something wanted; what is missing among them is reported."""
-    found = [entry for entry in entries if wanted.may_hold(entry)]
-    for problem in gaps(found):
+def narrowed(listing: Listing, wanted: Wanted, report: Callable[[str], None]) -> list[Entry]:
+    """The objects that may hold something wanted; what is missing among them is reported."""
+    found = [entry for entry in listing.entries if wanted.may_hold(entry)]
+    for problem in gaps(found, listing.pruned):
         report(problem)
     return found
 

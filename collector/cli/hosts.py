@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from collector.cli.archives import add_archive, entries_of, place_of, print_utf8
+from collector.cli.archives import add_archive, place_of, print_utf8
 from collector.cli.progress import Reporter
 from collector.config import ConfigError, Problem
 from collector.reading.archive import ArchiveError
@@ -40,9 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     reporter = Reporter()
     silent_after_ns = _duration(arguments.silent_after)
     instances = frozenset(arguments.instances)
+    place = place_of(arguments)
     print_utf8()
     try:
-        newest = newest_headers(entries_of(arguments), reporter, instances)
+        newest = newest_headers(place.entries(), reporter, instances)
     except ArchiveError as error:
         reporter(str(error))
         return 1
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     for missing in sorted(instances - {each.header.instance for each in found}):
         reporter(f"instance {missing}: has no object here")
     if not found:
-        reporter(f"{place_of(arguments).url}: holds no object")
+        reporter(f"{place.url}: holds no object")
     found.sort(key=lambda each: (each.header.host, each.header.instance))
     if arguments.format == "json":
         for each in found:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from collector.archive.keyfile import READER_PUBLIC, KeyFileError, identity, read_keys
-from collector.cli.archives import add_archive, entries_of, print_utf8, private_keys
+from collector.cli.archives import add_archive, place_of, print_utf8, private_keys
 from collector.cli.options import add_config_arguments
 from collector.cli.progress import Reporter
 from collector.config import ConfigError, Problem
@@ -56,9 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _show(arguments.file)
     reporter = Reporter()
     try:
-        entries = [
-            entry for entry in entries_of(arguments) if entry.may_be_of(frozenset(arguments.instances))
-        ]
+        instances = frozenset(arguments.instances)
+        entries = [entry for entry in place_of(arguments).entries() if entry.may_be_of(instances)]
         if arguments.action == "recipients":
             _recipients(entries, reporter)
         else:

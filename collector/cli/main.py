@@ -53,6 +53,7 @@ COMMANDS = (
     Command("digest", "sum up the load of an archive's statements by their shape, user, ..."),
     Command("verify", "check an archive for what is missing, out of place, cut or forged"),
     Command("export", "write the statements of an archive as Parquet files"),
+    Command("prune", "remove the oldest objects of an archive, by age and by size"),
     Command("hosts", "list the instances of an archive that are silent, blind or shedding"),
     Command("replay", "decode a capture file instead of live traffic", configured=False),
     Command("keygen", "make a pair of keys for reading the archive"),

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import BinaryIO, NoReturn
 
-from collector.cli.archives import add_reading, entries_of, narrowed, place_of, print_utf8, wanted_of
+from collector.cli.archives import Place, add_reading, narrowed, place_of, print_utf8, wanted_of
 from collector.cli.narrowing import add_filters, add_limit, search_of
 from collector.cli.progress import Reporter
-from collector.reading.archive import ArchiveError, Entry
+from collector.reading.archive import ArchiveError, Entry, Listing
 from collector.reading.formats import FORMATS, encode
 from collector.reading.ledgers import last_headers, ledger_record, render_ledger
 from collector.reading.merge import Opened, in_order_of_time
@@ -74,7 +74,8 @@ class _Reading:
 
     def run(self) -> None:
         """Print all of it."""
-        batches = _following(self._arguments) if self._arguments.follow else iter([entries_of(self._arguments)])
+        place = place_of(self._arguments)
+        batches = _following(place) if self._arguments.follow else iter([place.listing()])
         out = sys.stdout.buffer
         before = FORMATS[self._arguments.format].before
         if before is not None:
@@ -122,22 +123,24 @@ def _leave(number: int, _: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)  # as a shell reports it
 
 
-def _following(arguments: argparse.Namespace) -> Iterator[list[Entry]]:
+def _following(place: Place) -> Iterator[Listing]:
     """All objects there are, and then those that come, for ever."""
     seen: set[str] = set()
     while True:
-        entries = [entry for entry in entries_of(arguments) if entry.path not in seen]
-        seen.update(entry.path for entry in entries)
+        listing = place.listing()
+        entries = [entry for entry in listing.entries if entry.path not in seen]
+        seen = {entry.path for entry in listing.entries}
         if entries:
-            yield entries
+            yield Listing(entries, listing.notes)
         time.sleep(_FOLLOW_S)
 
 
 def _print_ledgers(arguments: argparse.Namespace, reporter: Reporter) -> None:
-    headers = last_headers(entries_of(arguments), reporter, frozenset(arguments.instances))
+    place = place_of(arguments)
+    headers = last_headers(place.entries(), reporter, frozenset(arguments.instances))
     signers = Signers()
     if not headers:
-        reporter(f"{place_of(arguments).url}: holds no object")
+        reporter(f"{place.url}: holds no object")
     for header in headers:
         if note := signers.note(header.host, header.instance):
             reporter.note(note)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from collector.cli.archives import add_archive, add_jobs, entries_of, place_of, print_utf8, private_keys
+from collector.cli.archives import add_archive, add_jobs, place_of, print_utf8, private_keys
 from collector.cli.progress import Reporter
 from collector.config import ConfigError, Problem
-from collector.reading.archive import ArchiveError, Entry
+from collector.reading.archive import ArchiveError, Entry, Listing
 from collector.reading.chains import Chain
 from collector.reading.checking import Checked, Checking
 from collector.reading.lines import printable, rfc3339
@@ -41,21 +41,21 @@ def run(arguments: argparse.Namespace) -> int:
     since_ns, until_ns = _moment(arguments.since), _moment(arguments.until)
     instances = frozenset(arguments.instances)
     reporter = Reporter()
+    place = place_of(arguments)
     print_utf8()
     try:
+        listing = place.listing()
         entries = [
-            entry
-            for entry in entries_of(arguments)
-            if entry.within(since_ns, until_ns) and entry.may_be_of(instances)
+            entry for entry in listing.entries if entry.within(since_ns, until_ns) and entry.may_be_of(instances)
         ]
-        chains = _check(entries, checking, instances, arguments.jobs, reporter)
+        chains = _check(arguments, listing, entries, checking, reporter)
     except ArchiveError as error:
         reporter(str(error))
         return 1
     for missing in sorted(instances - chains.keys()):
         reporter(f"instance {missing}: has no object here")
     if not entries:
-        reporter(f"{place_of(arguments).url}: holds no object of that time")
+        reporter(f"{place.url}: holds no object of that time")
     found = [chain for _, chain in sorted(chains.items())]
     if arguments.format == "json":
         print(json.dumps({"problems": reporter.count, "instances": list(map(_record, found))}))
@@ -66,11 +66,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(
-    entries: Sequence[Entry], checking: Checking, instances: frozenset[str], jobs: int, reporter: Reporter
+    arguments: argparse.Namespace, listing: Listing, entries: Sequence[Entry], checking: Checking, reporter: Reporter
 ) -> dict[str, Chain]:
-    """The chain of each instance, all objects taken."""
-    chains: dict[str, Chain] = {}
-    with Pool(checking, entries, jobs) as pool, reporter.progress(entries) as progress:
+    """The chain of each instance, all *entries* taken."""
+    instances = frozenset(arguments.instances)
+    chains = {
+        instance: Chain(instance, note, begins=arguments.since is None)
+        for instance, note in listing.pruned.items()
+        if not instances or instance in instances
+    }
+    with Pool(checking, entries, arguments.jobs) as pool, reporter.progress(entries) as progress:
         for entry, checked in pool.results():
             header = checked.header
             if header is None or not instances or header.instance in instances:
@@ -110,13 +115,16 @@ def _lines(chains: Sequence[Chain], problems: int, *, keyed: bool) -> Iterator[s
     for chain in chains:
         totals = chain.totals
         hosts = printable(", ".join(sorted(chain.hosts))) or "(unknown)"
-        yield (
-            f"{hosts} (instance {totals.instance}): objects {totals.first_sequence} to {totals.last_sequence},"
+        here = (
+            f"objects {totals.first_sequence} to {totals.last_sequence},"
             f" {totals.objects} of them here with {totals.statements} statements"
         )
+        yield f"{hosts} (instance {totals.instance}): {here if totals.objects else 'no object'}"
         if chain.hosts:
             yield f"  {rfc3339(totals.first_ns)} to {rfc3339(totals.last_ns)}"
-        if totals.first_sequence > 1:
+        if totals.pruned_through:
+            yield f"  objects up to {totals.pruned_through} were removed by `querytap prune`"
+        elif totals.first_sequence > 1:
             yield f"  objects before {totals.first_sequence} are not here: of another time, removed with age, or lost"
         if totals.lost or totals.dropped:
             yield (

@@ -6,21 +6,25 @@ import heapq
 import itertools
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from collector.archive.layout import Header
-from collector.archive.names import TEMPORARY, ObjectName, read_name
+from collector.archive.names import TEMPORARY, ObjectName, PrunedName, read_name, read_pruned
 from collector.archive.remote import RETRIES, Access
 from collector.places import local_folder
 from collector.reading import stored
+from collector.reading.chains import missing
 from collector.reading.replacing import replace_start
 
 ENVIRONMENT: Final = Access(retries=RETRIES)
 """The environment alone says how a store is reached."""
+
+
+_NOTHING: Final[Mapping[str, PrunedName]] = {}
 
 
 class ArchiveError(Exception):
@@ -61,13 +65,38 @@ class Entry:
         )
 
 
-def list_archive(place: str, access: Access = ENVIRONMENT) -> list[Entry]:
-    """All objects of the archive at *place*, in order; names that are not ours come last. Raises ArchiveError.
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is in an archive."""
 
-    *access* says how a store is reached.
-    """
+    entries: list[Entry]
+    """All objects, in order; names that are not ours come last."""
+    notes: Sequence[PrunedName] = ()
+    """What was removed on purpose, as the notes tell that `querytap prune` leaves."""
+
+    @property
+    def pruned(self) -> Mapping[str, PrunedName]:
+        """How far the objects of each instance were removed."""
+        return {note.instance: note for note in sorted(self.notes)}
+
+
+def list_archive(place: str, access: Access = ENVIRONMENT) -> list[Entry]:
+    """All objects of the archive at *place*, in order. As list_all()."""
+    return list_all(place, access).entries
+
+
+def list_all(place: str, access: Access = ENVIRONMENT) -> Listing:
+    """What is in the archive at *place*. *access* says how a store is reached. Raises ArchiveError."""
     folder = local_folder(place)
-    return in_order(_local(folder) if folder is not None else _remote(place, access))
+    notes: list[PrunedName] = []
+    entries: list[Entry] = []
+    for entry in _local(folder) if folder is not None else _remote(place, access):
+        note = read_pruned(entry.path) if entry.name is None else None
+        if note is None:
+            entries.append(entry)
+        else:
+            notes.append(note)
+    return Listing(in_order(entries), notes)
 
 
 def in_order(entries: Iterable[Entry]) -> list[Entry]:
@@ -92,21 +121,23 @@ def in_order(entries: Iterable[Entry]) -> list[Entry]:
     return found + nameless
 
 
-def gaps(entries: Iterable[Entry]) -> Iterator[str]:
-    """What is missing or there twice between the first and the last object of each instance, by their names."""
+def gaps(entries: Iterable[Entry], pruned: Mapping[str, PrunedName] = _NOTHING) -> Iterator[str]:
+    """What is missing or there twice between the first and the last object of each instance, by their names.
+
+    What was *pruned* is not missing.
+    """
     sequences: dict[str, list[int]] = {}
     for entry in entries:
         if entry.name is not None:
             sequences.setdefault(entry.name.instance, []).append(entry.name.sequence)
     for instance, numbers in sequences.items():
         numbers.sort()
+        through = pruned[instance].through if instance in pruned else 0
         for before, after in itertools.pairwise(numbers):
             if after == before:
                 yield f"instance {instance}: object {after} is there twice"
-            elif after - before == 2:
-                yield f"instance {instance}: object {before + 1} is missing"
-            elif after - before > 2:
-                yield f"instance {instance}: objects {before + 1} to {after - 1} are missing"
+            elif problem := missing(max(before, through), after):
+                yield f"instance {instance}: {problem}"
 
 
 def contradiction(name: ObjectName | None, header: Header) -> str | None:

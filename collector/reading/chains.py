@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from collector.archive.layout import Header
+from collector.archive.names import PrunedName
 
 
 @dataclass(slots=True)
@@ -18,6 +19,8 @@ class Totals:
     damaged: int = 0
     surplus: int = 0
     """Copies, and what is not in its place."""
+    pruned_through: int = 0
+    """The last one that was removed on purpose, 0 for none."""
     first_sequence: int = 0
     last_sequence: int = 0
     first_ns: int = 1 << 64
@@ -34,15 +37,22 @@ class Totals:
 class _Last:
     path: str
     sequence: int
-    hash: bytes | None
+    hash: str
+    """In hexadecimal digits, as far as it is known."""
 
 
 class Chain:
-    """The objects of one instance, taken in the order of their sequence; holds sums, and nothing of each object."""
+    """The objects of one instance, taken in the order of their sequence; holds sums, and nothing of each object.
 
-    def __init__(self, instance: str) -> None:
-        self.totals = Totals(instance)
+    Of those that were *pruned* none needs to be here, and all behind them do. *begins*: what is taken begins with the
+    oldest that are here.
+    """
+
+    def __init__(self, instance: str, pruned: PrunedName | None = None, *, begins: bool = True) -> None:
+        self.totals = Totals(instance, pruned_through=pruned.through if pruned else 0)
         self.hosts: set[str] = set()
+        self._pruned = None if pruned is None else _Last("", pruned.through, pruned.hash_start)
+        self._begins = begins
         self._last: _Last | None = None
         self._run: _Run | None = None
 
@@ -57,7 +67,9 @@ class Chain:
         totals.first_ns = min(totals.first_ns, header.first_ns)
         totals.last_ns = max(totals.last_ns, header.last_ns)
         totals.statements += statements_of(header)
-        yield from self._follow(_Last(path, header.sequence, digest), header.previous)
+        yield from self._follow(_Last(path, header.sequence, digest.hex() if digest else ""), header.previous)
+        if header.sequence <= totals.pruned_through:
+            return  # a leftover
         if self._run is None or self._run.name != header.run:
             yield from self.end_run()
             self._run = _Run(header)
@@ -70,7 +82,7 @@ class Chain:
     def add_damaged(self, path: str, sequence: int) -> Iterator[str]:
         """Take an object that only its name tells of."""
         self.totals.damaged += 1
-        yield from self._follow(_Last(path, sequence, None), None)
+        yield from self._follow(_Last(path, sequence, ""), None)
 
     def end_run(self) -> Iterator[str]:
         """No more of a run comes: where its ledger and its objects differ."""
@@ -92,7 +104,7 @@ class Chain:
             return None
         if sequence < self._last.sequence:
             return f"object {sequence} is not in its place: {path}"
-        if digest is not None and digest == self._last.hash:
+        if digest is not None and digest.hex() == self._last.hash:
             return f"object {sequence} is there twice: {self._last.path} and {path}"
         return None
 
@@ -102,18 +114,20 @@ class Chain:
         self.totals.last_sequence = this.sequence
         if last is None:
             self.totals.first_sequence = this.sequence
+        if (last.sequence if last else 0) < self.totals.pruned_through:
+            if this.sequence <= self.totals.pruned_through:
+                return  # a leftover: those beside it may be gone
+            last = self._pruned if last or self._begins else None
+        if last is None:
             return
-        step = this.sequence - last.sequence
-        if step > 2:
-            yield f"objects {last.sequence + 1} to {this.sequence - 1} are missing"
-        elif step == 2:
-            yield f"object {last.sequence + 1} is missing"
-        elif step == 0:
+        if problem := missing(last.sequence, this.sequence):
+            yield problem
+        elif this.sequence == last.sequence:
             yield (
                 f"two objects have the number {this.sequence}: {last.path} and {this.path};"
                 " the instance was set back to an earlier state, or somebody else has its key"
             )
-        elif previous is not None and last.hash is not None and previous != last.hash:
+        elif previous is not None and not previous.hex().startswith(last.hash):
             yield (
                 f"object {this.sequence} does not follow object {last.sequence}:"
                 " it names another one as that before it, which is not here"
@@ -135,6 +149,13 @@ class _Run:
         """The next object of it."""
         self.held += statements_of(header)
         self.last = header
+
+
+def missing(before: int, after: int) -> str:
+    """The objects that should be between two sequences, for people; empty for none."""
+    if after - before == 2:
+        return f"object {before + 1} is missing"
+    return f"objects {before + 1} to {after - 1} are missing" if after - before > 2 else ""
 
 
 def statements_of(header: Header) -> int:

@@ -14,7 +14,7 @@ from collector.archive.keyfile import READER_PRIVATE, write_key
 from tests.support import certificates, processes
 from tests.support.objectstores import ACCESS_KEY, BUCKET, SECRET_KEY, Moto, Way, environment
 from tests.unit.collector.aggregator.making import READER_RAW, SECOND, START_NS
-from tests.unit.collector.reading.making import block, write_object
+from tests.unit.collector.reading.making import block, write_chain, write_object
 
 pytestmark = pytest.mark.integration
 
@@ -102,6 +102,21 @@ def test_no_more_is_fetched_than_an_answer_needs(moto: Moto, sizes: list[int], k
         assert sum(sizes[1::2]) < fetched < sum(sizes[1::2]) + OBJECTS * 64 * KIB + LITTLE  # headers of the others
         printed, fetched = reader("digest")
         assert sum(sizes) < fetched < sum(sizes) + LITTLE  # each byte once
+
+
+def test_the_oldest_are_removed_and_verify_misses_nothing(moto: Moto, tmp_path: Path) -> None:
+    for path in write_chain(tmp_path / "archive", 5):
+        moto.request("PUT", f"/{BUCKET}/prod/{path.relative_to(tmp_path / 'archive')}", path.read_bytes())
+    environ = environment(moto.endpoint)
+    for older_than, removed, left in (("2023-11-14T22:16:30Z", 3, 2), ("2023-11-14T22:17:30Z", 1, 1)):
+        done = run("prune", URL, "--older-than", older_than, environ=environ)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert f"{removed} objects, 0.0 MiB, removed" in done.stdout.decode()
+        listed = moto.request("GET", f"/{BUCKET}").decode()
+        assert (listed.count(".querytap</Key>"), listed.count(".json</Key>")) == (left, 1)
+        done = run("verify", URL, environ=environ)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert f"objects up to {5 - left} were removed by `querytap prune`" in done.stdout.decode()
 
 
 def test_a_configuration_says_how_the_store_is_reached(tmp_path: Path, key: Path) -> None:

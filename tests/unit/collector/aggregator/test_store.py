@@ -275,3 +275,14 @@ def test_an_object_is_removed_by_its_name_and_one_that_is_not_there_is_no_troubl
     monkeypatch.setattr(Path, "exists", refuse)
     with pytest.raises(TransportError, match=r"let process\.user"):
         store.remove(name(1))
+
+
+def test_what_others_have_removed_is_no_part_of_its_size_once_the_oldest_are_to_go(tmp_path: Path) -> None:
+    store = folder(tmp_path, max_bytes=100)
+    for sequence in range(1, 11):
+        store.put(name(sequence), bytes(10))
+    for sequence in range(1, 5):
+        (tmp_path / "archive" / name(sequence)).unlink()
+    assert list(store.make_room(10)) == []
+    assert store.size_bytes() == 60
+    assert [evicted.name for evicted in store.make_room(50)] == [name(5)]
