@@ -9,8 +9,8 @@ import pytest
 from collector.archive.names import read_pruned
 from collector.cli.main import main
 from collector.reading import removing
-from tests.unit.collector.aggregator.making import header
-from tests.unit.collector.reading.making import START_NS, write_chain
+from tests.unit.collector.aggregator.making import START_NS, header
+from tests.unit.collector.reading.making import write_chain
 
 pytestmark = pytest.mark.either_build
 
