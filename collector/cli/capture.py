@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from collector.capture import unit
-from collector.cli.options import describe_service, rereadable
+from collector.cli.options import describe_service, refuse_alone, rereadable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,4 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Capture until SIGTERM; 0 after an orderly end. Raises ConfigError and StartError."""
-    return unit.run(*rereadable(arguments))
+    config, read = rereadable(arguments)
+    refuse_alone(config)
+    return unit.run(config, read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from collector.config import DEFAULT_PATH, Config, default_path, load
+from collector.config import DEFAULT_PATH, Config, StartError, default_path, load
 from collector.config.reloading import Read
 
 
@@ -45,6 +45,14 @@ def describe_service(parser: argparse.ArgumentParser, beside: str) -> None:
         f"A service manager starts it beside `querytap {beside}`; see docs/systemd.md."
         " SIGTERM ends it, SIGHUP has it read its configuration again."
     )
+
+
+def refuse_alone(config: Config) -> None:
+    """Raise StartError in the mode in which the monitor is alone."""
+    if config.monitors_alone:
+        raise StartError(
+            'nothing is recorded in mode "monitor" (capture.mode)', "enable querytap-monitor alone, or change the mode"
+        )
 
 
 def file_of(arguments: argparse.Namespace) -> Path | None:

@@ -1,4 +1,4 @@
-"""`querytap run`: record until told to stop."""
+"""`querytap run`: record, or in mode "monitor" watch, until told to stop."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
     # It would end the process, until there is somebody to answer it; what comes meanwhile is answered then.
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))
     config, read = rereadable(arguments)
+    if config.monitors_alone:
+        from collector.monitor import unit
+
+        return unit.alone(config, read)
     _ensure_reader(config)
     return supervise(config, read)
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from collector import jsonfile, places
 from collector.cli import verdict
 from collector.cli.options import config_from
 from collector.cli.verdict import STALE_S, Status
 from collector.config import ConfigError
+from collector.config.option import split_address
 from collector.log import printable
+
+_ANSWER_S: Final = 5.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     except ConfigError as error:  # what runs may go by the file as it was
         print("\n".join(f"querytap: {problem}" for problem in error.problems), file=sys.stderr)
         config = error.rest
+    if config.monitors_alone:
+        return _alone(config.monitor.listen)
     path = places.aggregator_run(config.paths.run) / places.STATUS_FILE
     try:
         status = jsonfile.read(path)
@@ -43,6 +50,21 @@ def run(arguments: argparse.Namespace) -> int:
         # Of what is in a file only the aggregator can know.
         print(f"querytap: {path} cannot be read: {type(error).__name__}: {printable(str(error))}", file=sys.stderr)
         return 1
+
+
+def _alone(listen: str) -> int:
+    """In mode "monitor" there is no ledger: whether metrics are served is all there is to say."""
+    print('state      nothing is recorded: mode "monitor"')
+    if not listen:
+        print("metrics    are not served (monitor.listen)")
+        return 0
+    try:
+        socket.create_connection(split_address(listen), _ANSWER_S).close()
+    except OSError as error:
+        print(f"metrics    not running: {listen} does not answer ({error.strerror or error})")
+        return 1
+    print(f"metrics    are served at {listen}")
+    return 0
 
 
 def _show(status: Status, processes: Status, *, as_json: bool) -> int:

@@ -85,10 +85,11 @@ class CaptureOptions:
     )
     mode: str = option(
         "full",
-        'What is recorded. "full": every statement. The modes "monitor" (no capture, metrics only) and "slow" (only '
-        "slow or failed statements) are not available yet.",
+        'What is recorded. "full": every statement. "monitor": none; there is no capture and no archive, only metrics '
+        '(docs/monitoring.md), and no right is needed. The mode "slow" (only slow or failed statements) is not '
+        "available yet.",
         applies="restart",
-        check=one_of("full", later=("monitor", "slow")),
+        check=one_of("full", "monitor", later=("slow",)),
     )
     responses: str = option(
         "first",
@@ -548,6 +549,11 @@ class Config:
     monitor: MonitorOptions = MonitorOptions()  # noqa: RUF009  # it is frozen
     process: ProcessOptions = ProcessOptions()
     paths: PathsOptions = PathsOptions()
+
+    @property
+    def monitors_alone(self) -> bool:
+        """Whether nothing is recorded: there is the monitor alone."""
+        return self.capture.mode == "monitor"
 
     @property
     def worker_total(self) -> int:

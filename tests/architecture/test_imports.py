@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "collector.archive": ("collector.channel", "collector.config", "workers"),
     "collector.capture": (*COMMON, "collector.identities", "collector.jsonfile", "workers"),
     "collector.aggregator": (*COMMON, "collector.release", "collector.archive", "workers"),
-    "collector.monitor": (*COMMON, "collector.jsonfile", "workers"),
+    "collector.monitor": (*COMMON, "collector.identities", "collector.jsonfile", "workers"),
     "collector.reading": ("collector.config", "collector.places", "collector.archive", "workers"),
     "collector.supervisor": (*COMMON, "collector.identities", "collector.jsonfile", "collector.capture"),
     "collector.cli": ("collector", "workers"),

@@ -76,3 +76,18 @@ def test_with_a_recipient_nothing_is_asked(
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert run.run(arguments(tmp_path, f'seal.recipients=["{tmp_path}/audit.pub"]')) == 0
     assert started[0].seal.recipients == (f"{tmp_path}/audit.pub",)
+
+
+def test_in_mode_monitor_the_monitor_is_alone_and_no_key_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: list[Config]
+) -> None:
+    alone: list[Config] = []
+
+    def stand_alone(config: Config, _: Callable[[], Config]) -> int:
+        alone.append(config)
+        return 0
+
+    monkeypatch.setattr("collector.monitor.unit.alone", stand_alone)
+    assert run.run(arguments(tmp_path, 'capture.mode="monitor"')) == 0
+    assert len(alone) == 1
+    assert not started

@@ -4,6 +4,7 @@ import argparse
 import datetime as dt
 import json
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -236,3 +237,15 @@ def test_of_a_remote_store_what_it_has_what_waits_and_what_failed_is_printed() -
     lines = list(status.lines(plain, {}, 0.0))
     assert "spooled    3 objects, 210 bytes, the oldest of 90 s ago" in lines
     assert "           failed: busy 4, denied 1" in lines
+
+
+def test_in_mode_monitor_it_says_whether_metrics_are_served(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        settings = ['capture.mode="monitor"', f'monitor.listen="{address}"']
+        assert status.run(argparse.Namespace(config=None, set=settings, json=False)) == 0
+        assert f"metrics    are served at {address}" in capsys.readouterr().out
+    assert status.run(argparse.Namespace(config=None, set=settings, json=False)) == 1
+    assert "not running" in capsys.readouterr().out
+    settings[1] = 'monitor.listen=""'
+    assert status.run(argparse.Namespace(config=None, set=settings, json=False)) == 0

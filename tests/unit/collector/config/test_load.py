@@ -75,7 +75,7 @@ def test_all_problems_are_reported_at_once_with_file_and_line(path: Path) -> Non
         f"{path}:4: capture.ring_mb: unknown option, did you mean ring_mib?",
         f"{path}:5: capture.ring_mib = 0: must be between 1 and 4096",
         f'{path}:6: capture.ports = ["3306"]: must be a list of whole numbers',
-        f'{path}:7: capture.mode = "slow": not available yet; must be "full"',
+        f'{path}:7: capture.mode = "slow": not available yet; must be "full" or "monitor"',
         f"{path}:11: batch.max_age_s = nan: must be between 1 and 60",
         "--set: workers.count = true: must be a whole number",
         "--set: seal.x: unknown option, there are recipients",
