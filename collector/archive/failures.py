@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from collector.archive.packing import first_line
 
-Kind = Literal["unreachable", "busy", "full", "denied", "missing", "unsupported", "refused"]
+Kind = Literal["unreachable", "busy", "full", "denied", "missing", "unsupported", "locked", "refused"]
 
 REMEDIES: Final[dict[Kind, str]] = {
     "unreachable": "see whether this host reaches it, and store.endpoint, store.ca_file, store.timeout_s",
@@ -17,6 +17,7 @@ REMEDIES: Final[dict[Kind, str]] = {
     "denied": "see store.credentials_file, and that they allow to write there",
     "missing": "make the bucket, or see store.url and store.endpoint",
     "unsupported": "it has no create-only writes (If-None-Match: *), which querytap needs: name another in store.url",
+    "locked": "its bucket keeps objects (Object Lock) and demands a checksum: set store.object_lock = 'bucket'",
     "refused": "see store.url, store.region and store.endpoint",
 }
 
@@ -36,6 +37,7 @@ _IN_WORDS: Final = {
 }
 _FULL: Final = frozenset({"QuotaExceeded"})  # Ceph's, with 403
 _INSUFFICIENT_STORAGE: Final = 507  # RFC 4918, section 11.5
+_DEMANDS: Final = re.compile("(?:Content-MD5|x-amz-checksum).{1,200}Object Lock", re.DOTALL)
 _BUSY: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 # https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes
 _AZURE_EXISTS: Final = "BlobAlreadyExists"
@@ -73,7 +75,8 @@ def failure(error: Exception) -> Failure:
     if status is not None:
         found = _CODE.search(text)
         code = found[1] if found else ""
-        return Failure(_kind(status, code), f"the store answers {status} {code}".rstrip())
+        kind: Kind = "locked" if status == 400 and _DEMANDS.search(text) else _kind(status, code)
+        return Failure(kind, f"the store answers {status} {code}".rstrip())
     if "HTTP error" in text:
         causes = [next(filter(None, match.groups())) for match in _CAUSE.finditer(text)]
         cause = causes[-1] if causes else "the connection broke"

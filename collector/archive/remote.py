@@ -70,6 +70,8 @@ class Access:
     ca_file: str = ""
     """PEM file of authorities that are trusted beside the system's."""
     credentials_file: str = ""
+    object_lock: bool = False
+    """Whether the bucket demands a checksum, and keeps what is removed."""
     timeout_s: float = 60.0
     """For one request, sending it included; after it the connection is given up."""
     retries: int = 0
@@ -83,6 +85,7 @@ def access_of(options: StoreOptions, retries: int = 0) -> Access:
         region=options.region,
         ca_file=options.ca_file,
         credentials_file=options.credentials_file,
+        object_lock=options.object_lock == "bucket",
         timeout_s=options.timeout_s,
         retries=retries,
     )
@@ -145,6 +148,8 @@ def _settings(url: str, access: Access) -> dict[str, Any]:
         settings["endpoint"] = access.endpoint
     if access.region:
         settings["region"] = access.region
+    if access.object_lock:
+        settings["checksum_algorithm"] = "sha256"
     return settings
 
 

@@ -22,6 +22,10 @@ from collector.reading.search import SearchError, parse_time
 
 EXAMPLE = "querytap prune s3://audit/db --older-than 90d --max-size 500GiB --dry-run"
 
+_LOCKED: Final = (
+    "the bucket hides what was removed, and keeps it until its retention ends (store.object_lock): have a rule of the"
+    " bucket's life cycle remove noncurrent versions then"
+)
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(MiB|GiB|TiB)")
 _BYTES: Final = {"MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
@@ -52,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     found = going(listing, bounds, frozenset(arguments.instances))
     if not arguments.dry_run:
         _remove(remover(place.url, place.access), listing, found, reporter)
+        if found and place.access.object_lock:
+            reporter.note(_LOCKED)
     if arguments.format == "json":
         print(json.dumps({"removed": not arguments.dry_run, "instances": list(map(_record, found))}))
     else:

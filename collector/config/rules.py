@@ -51,6 +51,11 @@ RULES: Final[tuple[Rule, ...]] = (
         lambda config: not config.store.endpoint or config.store.url.startswith(("s3://", "az://")),
     ),
     Rule(
+        ("store.object_lock", "store.url"),
+        "objects can be locked (store.object_lock) in a store.url with s3://",
+        lambda config: config.store.object_lock == "off" or config.store.url.startswith("s3://"),
+    ),
+    Rule(
         ("monitor.tls_certificate", "monitor.tls_key"),
         "monitor.tls_certificate and monitor.tls_key belong together",
         lambda config: bool(config.monitor.tls_certificate) == bool(config.monitor.tls_key),

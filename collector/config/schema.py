@@ -403,6 +403,13 @@ class StoreOptions:
         check=empty_or(absolute_path()),
         example="/etc/querytap/ca.pem",
     )
+    object_lock: str = option(
+        "off",
+        "Whether an s3:// store lets nobody remove objects before their time (S3 Object Lock). "
+        '"bucket": it does, by a default retention of the bucket, and demands a checksum, which is sent with each.',
+        applies="restart",
+        check=one_of("off", "bucket"),
+    )
     timeout_s: float = option(
         60.0,
         "Longest time that one request to a remote store takes, sending an object included.",

@@ -87,6 +87,15 @@ class Sender:
         return found
 
 
+def test_a_bucket_that_keeps_its_objects_says_what_it_demands(tmp_path: Path, moto: Moto) -> None:
+    moto.make_locked("kept")
+    sender = Sender(tmp_path, moto.endpoint, url="s3://kept")
+    sender.put(1)
+    sender.until(lambda: "locked" in sender.figures["errors"])
+    assert "set store.object_lock = 'bucket'" in sender.up.trouble
+    assert len(sender.spool.backlog) == 1
+
+
 def test_every_object_is_in_the_store_once_as_it_was_sealed(tmp_path: Path, moto: Moto) -> None:
     sender = Sender(tmp_path, moto.endpoint)
     sender.put(*range(20))

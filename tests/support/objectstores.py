@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import urllib.parse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
 
@@ -25,6 +26,12 @@ ACCESS_KEY: Final = "test-access"
 SECRET_KEY: Final = "test-secret"
 REGION: Final = "us-east-1"
 BUCKET: Final = "archive"
+
+_KEEP_A_DAY: Final = (
+    b'<ObjectLockConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+    b"<ObjectLockEnabled>Enabled</ObjectLockEnabled><Rule><DefaultRetention><Mode>COMPLIANCE</Mode><Days>1</Days>"
+    b"</DefaultRetention></Rule></ObjectLockConfiguration>"
+)
 
 
 class Server:
@@ -39,15 +46,22 @@ class Server:
         """Its URL."""
         return f"http{'s' if self._trust else ''}://127.0.0.1:{self.port}"
 
-    def request(self, method: str, path: str, body: bytes = b"", service: str = "s3") -> bytes:
-        """An answer to a signed request; its body."""
-        headers = signed(method, path, body, service, f"127.0.0.1:{self.port}")
+    def request(
+        self, method: str, path: str, body: bytes = b"", service: str = "s3", more: Mapping[str, str] | None = None
+    ) -> bytes:
+        """An answer to a signed request, with *more* headers; its body. A query has names with values, in order."""
+        headers = signed(method, path, body, service, {"host": f"127.0.0.1:{self.port}", **(more or {})})
         with contextlib.closing(self._connection()) as connection:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
             body = answer.read()
         assert answer.status < 300, body
         return body
+
+    def make_locked(self, bucket: str) -> None:
+        """Make a bucket that keeps each object for a day (S3 Object Lock)."""
+        self.request("PUT", f"/{bucket}", more={"x-amz-bucket-object-lock-enabled": "true"})
+        self.request("PUT", f"/{bucket}?object-lock=", _KEEP_A_DAY)
 
     def names(self) -> list[str]:
         """Of all objects in the bucket."""
@@ -140,15 +154,16 @@ def environment(endpoint: str) -> dict[str, str]:
     }
 
 
-def signed(method: str, path: str, body: bytes, service: str, host: str) -> dict[str, str]:
-    """The headers of a request that sign it by AWS's Signature Version 4."""
+def signed(method: str, path: str, body: bytes, service: str, headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of a request, with those that sign it by AWS's Signature Version 4."""
     now = dt.datetime.now(dt.UTC)
     moment, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
     content = hashlib.sha256(body).hexdigest()
-    headers = {"host": host, "x-amz-content-sha256": content, "x-amz-date": moment}
+    headers = dict(sorted({**headers, "x-amz-content-sha256": content, "x-amz-date": moment}.items()))
     names = ";".join(headers)
+    path, _, query = path.partition("?")
     told = [f"{name}:{value}" for name, value in headers.items()]
-    canonical = "\n".join([method, path, "", *told, "", names, content])
+    canonical = "\n".join([method, path, query, *told, "", names, content])
     scope = f"{day}/{REGION}/{service}/aws4_request"
     to_sign = "\n".join(["AWS4-HMAC-SHA256", moment, scope, hashlib.sha256(canonical.encode()).hexdigest()])
     key = f"AWS4{SECRET_KEY}".encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.test_upload import Sender, name
+from collector.cli.main import main
+from tests.integration.test_upload import Sender, data, name
 from tests.support import debian, processes, recording, records
 from tests.support.ceph import Ceph
 from tests.support.collector import Collector
@@ -125,6 +127,37 @@ def test_of_a_connection_that_breaks_off_ceph_keeps_a_whole_object_or_none(
         sender.drain()
     assert stored(ceph, tmp_path) == expected(tmp_path, 1)
     assert sender.figures["were_there"] == (trouble == "lost")
+
+
+def test_what_a_locked_bucket_has_nobody_can_remove_before_its_time(
+    ceph: Ceph, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ceph.make_locked("kept")
+    url = f"s3://kept/{tmp_path.name}"
+    sender = Sender(tmp_path, ceph.endpoint, url=url, object_lock="bucket")
+    sender.put(1, 2)
+    sender.drain()
+    assert sender.figures["errors"] == {}
+    older, newer = (f"{tmp_path.name}/{name(sequence)}" for sequence in (1, 2))
+    versions = dict(
+        re.findall(r"<Version><Key>([^<]+)</Key><VersionId>([^<]+)", ceph.request("GET", "/kept?versions=").decode())
+    )
+    assert versions.keys() == {older, newer}
+    with pytest.raises(AssertionError, match="AccessDenied"):
+        ceph.request("DELETE", f"/kept/{older}?versionId={versions[older]}")
+    settings = [
+        "--set",
+        f'store.endpoint="{ceph.endpoint}"',
+        "--set",
+        'store.object_lock="bucket"',
+        "--set",
+        f'store.url="{url}"',
+    ]
+    assert main(["prune", "--max-size", "0MiB", *settings]) == 0
+    shown = capsys.readouterr()
+    assert "2 objects, 0.0 MiB, removed" in shown.out
+    assert "the bucket hides what was removed, and keeps it until its retention ends" in shown.err
+    assert ceph.request("GET", f"/kept/{older}?versionId={versions[older]}") == data(1)
 
 
 class Host(Namespace):
