@@ -1,4 +1,4 @@
-"""The records capture sends the aggregator: one SOCK_SEQPACKET message each, fixed size, checked at both ends.
+"""The records between capture and the aggregator: one SOCK_SEQPACKET message each, fixed size, checked at both ends.
 
 Pure bytes and numbers: who owns the socket is decided elsewhere.
 """
@@ -8,12 +8,18 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import Any, Final
 
 MAGIC: Final = b"QTS1"
 MOST_WORKERS: Final = 64  # the bound of workers.count
 
 TRAFFIC_MAGIC: Final = b"QTI1"
+COSTS_MAGIC: Final = b"QTC1"
+REACH_MAGIC: Final = b"QTR1"
+ORDER_MAGIC: Final = b"QTO1"
+RESPONSES: Final = ("none", "first", "timing", "all")
+"""How much of the answers is looked at, by its number in an order."""
+MOST_HALVINGS: Final = 32
 GENERATIONS: Final = 1 << 16
 """Numbers of capture processes, after which they begin anew."""
 OTHERS: Final = "others"
@@ -21,6 +27,9 @@ OTHERS: Final = "others"
 
 _LAYOUT: Final = struct.Struct("<4sHHI6Q")
 _TRAFFIC: Final = struct.Struct("<4sHHI16s2Q")
+_COSTS: Final = struct.Struct("<4s2Q")
+_REACH: Final = struct.Struct("<4s4Q")
+_ORDER: Final = struct.Struct("<4s3B")
 _FINAL: Final = 1
 _ENDED: Final = 2
 _GENERATION_SHIFT: Final = 16
@@ -118,9 +127,95 @@ class Traffic:
             raise ValueError(f"traffic record: {self.interface!r} is no interface's name")
 
 
-def unpack(record: bytes) -> Statistics | Traffic:
-    """Read one record; ValueError says what is wrong with it."""
-    return _traffic(record) if record.startswith(TRAFFIC_MAGIC) else _statistics(record)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """What a packet costs on this host, in picoseconds of CPU time in the kernel, as capture measured it."""
+
+    passed_ps: int
+    """One that passes the filter;"""
+    other_ps: int
+    """one that does not."""
+
+    def pack(self) -> bytes:
+        """The record as bytes."""
+        return _COSTS.pack(COSTS_MAGIC, self.passed_ps, self.other_ps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How much of what the servers were sent is captured, as their own sockets count it. ValueError as above.
+
+    Segments are those with data that came since connections were first looked at: cumulative for a capture process.
+    """
+
+    kept: int
+    """Segments on the connections that are captured."""
+    all: int
+    """Segments on all."""
+    kept_connections: int
+    connections: int
+    """How many there are now."""
+
+    def pack(self) -> bytes:
+        """The record as bytes."""
+        return _REACH.pack(REACH_MAGIC, self.kept, self.all, self.kept_connections, self.connections)
+
+    def __post_init__(self) -> None:
+        if self.kept > self.all or self.kept_connections > self.connections:
+            raise ValueError("reach record: a part is more than the whole")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What the aggregator has capture pass from now on: no more than the configuration says. ValueError as above."""
+
+    responses: str
+    """One of RESPONSES."""
+    halvings: int = 0
+    """So often the share of the connections is halved."""
+    captures: bool = True
+    """Whether anything passes."""
+
+    def pack(self) -> bytes:
+        """The record as bytes."""
+        return _ORDER.pack(ORDER_MAGIC, RESPONSES.index(self.responses), self.halvings, self.captures)
+
+    def __post_init__(self) -> None:
+        if self.responses not in RESPONSES or not 0 <= self.halvings <= MOST_HALVINGS:
+            raise ValueError(f"order: {self.responses!r} and 1/2**{self.halvings} are nothing to pass")
+
+
+ORDER_BYTES: Final = _ORDER.size
+
+Told = Statistics | Traffic | Costs | Reach
+"""What capture tells."""
+
+
+def unpack(record: bytes) -> Told:
+    """Read one record of capture; ValueError says what is wrong with it."""
+    if record.startswith(TRAFFIC_MAGIC):
+        return _traffic(record)
+    if record.startswith(COSTS_MAGIC):
+        _, passed_ps, other_ps = _fixed(_COSTS, record, "costs")
+        return Costs(passed_ps=passed_ps, other_ps=other_ps)
+    if record.startswith(REACH_MAGIC):
+        _, kept, every, kept_connections, connections = _fixed(_REACH, record, "reach")
+        return Reach(kept=kept, all=every, kept_connections=kept_connections, connections=connections)
+    return _statistics(record)
+
+
+def unpack_order(record: bytes) -> Order:
+    """Read one record of the aggregator; ValueError says what is wrong with it."""
+    magic, responses, halvings, captures = _fixed(_ORDER, record, "order")
+    if magic != ORDER_MAGIC or responses >= len(RESPONSES):
+        raise ValueError("order: begins with something else, or has an unknown number")
+    return Order(responses=RESPONSES[responses], halvings=halvings, captures=bool(captures))
+
+
+def _fixed(layout: struct.Struct, record: bytes, name: str) -> tuple[Any, ...]:
+    if len(record) != layout.size:
+        raise ValueError(f"{name} record: {len(record)} bytes, expected {layout.size}")
+    return layout.unpack(record)
 
 
 def _traffic(record: bytes) -> Traffic:

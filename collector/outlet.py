@@ -1,14 +1,20 @@
-"""Where a process puts records for another one of this host, which takes them while it is there. Never waits for it."""
+"""Where a process puts records for another one of this host, which takes them while it is there, and may write back.
+
+Never waits for it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import select
 import socket
 from pathlib import Path
 from typing import Final, Protocol
 
+_MOST_BYTES: Final = 64
+"""Of a record that is written back."""
 _FOR_OWNER_AND_GROUP: Final = 0o660
 LATER: Final = frozenset(
     {errno.EAGAIN, errno.ENOBUFS, errno.ECONNREFUSED, errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN}
@@ -21,7 +27,10 @@ class Outlet(Protocol):
 
     @property
     def fd(self) -> int:
-        """Becomes readable when a reader has come to whom nothing was sent yet; -1: it never does."""
+        """Becomes readable when a reader has come to whom nothing was sent yet, or has written back."""
+
+    def take(self) -> bytes | None:
+        """The next record that was written back, cut to 64 bytes; None where there is none."""
 
     def send(self, message: bytes) -> bool:
         """Hand a message over; False where nobody is there, or there is no room for it. Raises OSError."""
@@ -33,14 +42,27 @@ class Outlet(Protocol):
 class Inherited:
     """One end of a pair that the supervisor made; it keeps the other one for whoever is to read."""
 
+    _over = False
+
     def __init__(self, fd: int) -> None:
         self._socket = socket.socket(fileno=fd)
         self._socket.setblocking(False)
+        self._watch = select.epoll()
+        self._watch.register(self._socket, select.EPOLLIN)
 
     @property
     def fd(self) -> int:
         """As Outlet says."""
-        return -1
+        return self._watch.fileno()
+
+    def take(self) -> bytes | None:
+        """As Outlet says."""
+        record = _taken(self._socket) if not self._over else None
+        if record == b"":  # nobody has the other end any more, which would wake us without end
+            self._watch.unregister(self._socket)
+            self._over = True
+            return None
+        return record
 
     def send(self, message: bytes) -> bool:
         """As Outlet says."""
@@ -48,6 +70,7 @@ class Inherited:
 
     def close(self) -> None:
         """As Outlet says."""
+        self._watch.close()
         self._socket.close()
 
 
@@ -68,11 +91,21 @@ class Listening:
             os.umask(before)
         self._listening.listen(1)
         self._listening.setblocking(False)
+        self._watch = select.epoll()
+        self._watch.register(self._listening, select.EPOLLIN)
 
     @property
     def fd(self) -> int:
         """As Outlet says."""
-        return self._listening.fileno()
+        return self._watch.fileno()
+
+    def take(self) -> bytes | None:
+        """As Outlet says."""
+        record = _taken(self._reader) if self._reader is not None else None
+        if record == b"":
+            self._forget()
+            return None
+        return record
 
     def send(self, message: bytes) -> bool:
         """As Outlet says."""
@@ -80,18 +113,29 @@ class Listening:
             came, _ = self._listening.accept()
             self._forget()
             came.setblocking(False)
+            self._watch.register(came, select.EPOLLIN)
             self._reader = came
         return self._reader is not None and _sent(self._reader, message)
 
     def close(self) -> None:
         """As Outlet says."""
         self._forget()
+        self._watch.close()
         self._listening.close()
 
     def _forget(self) -> None:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+
+
+def _taken(of: socket.socket) -> bytes | None:
+    try:
+        return of.recv(_MOST_BYTES)
+    except BlockingIOError:
+        return None
+    except ConnectionError:
+        return b""
 
 
 def _sent(to: socket.socket, message: bytes) -> bool:

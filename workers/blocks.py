@@ -403,7 +403,7 @@ class BlockBuilder:
             "statements": rows,
             "before": self._before,
             "after": dict(counters),
-            "summary": {"errors": self._errors},
+            "summary": {"errors": self._errors, "sessions": len(self._sessions)},
             "final": final,
         }
         body = b"" if rows == 0 else msgpack.packb(self._body(rows))

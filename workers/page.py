@@ -28,6 +28,9 @@ X_PORT_COUNT_WORD: Final = 5
 BLOCK_AGE_WORD: Final = 6
 """After how many ns a block is handed on; 0: as the worker's settings say."""
 
+ANSWERS_WORD: Final = 7
+"""Not 0: less of the answers is captured than the worker's settings say."""
+
 FIRST_PORT_WORD: Final = 8
 MOST_PORTS: Final = 64
 """Of the MySQL protocol, and as many again of the X Protocol."""

@@ -137,6 +137,10 @@ class Pipeline:
         self._is_server = _port_map(ports, x_ports)
         self._connections.serve(self._is_server)
 
+    def answers_are_left_out(self, whether: bool) -> None:
+        """From here on servers' bytes are left out where the settings would have them all; or they are no more."""
+        self._connections.reassembly.impatient = whether
+
     def take_over(self, checkpoint: Checkpoint) -> None:
         """Go on with what the worker before knew of connections, and from now on save() what is known of them.
 

@@ -28,6 +28,7 @@ from workers.checkpoint import Checkpoint
 from workers.clock import Clock, Reading
 from workers.framering import FrameRing
 from workers.page import (
+    ANSWERS_WORD,
     BLOCK_AGE_WORD,
     COMMAND_WORD,
     DRAIN,
@@ -131,6 +132,7 @@ class Loop:
         self._ticked_ns = 0
         self._ports_version = 0
         self._age_told_ns = 0
+        self._answers_told = 0
         self._read_clock = read_clock
         self._clock = Clock(read_clock())
         self._cut = False
@@ -172,6 +174,9 @@ class Loop:
             self._take_ports()
         if self._words[BLOCK_AGE_WORD] != self._age_told_ns:
             self._pipeline.block_age_ns = self._age_told_ns = self._words[BLOCK_AGE_WORD]
+        if self._words[ANSWERS_WORD] != self._answers_told:
+            self._answers_told = self._words[ANSWERS_WORD]
+            self._pipeline.answers_are_left_out(self._answers_told != 0)
         if self._cut and not self._cut_block(now_ns):
             return False
         rows = self._pipeline.rows

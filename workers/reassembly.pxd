@@ -12,6 +12,7 @@ cdef class Reassembly:
     cdef readonly unsigned long long held
     cdef readonly unsigned long long disagreeing
     cdef readonly unsigned long long returns
+    cdef public bint impatient
     cdef list _reasons
     cdef Allowance _allowance
     cdef Py_ssize_t _most_held

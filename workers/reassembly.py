@@ -99,7 +99,8 @@ class Reassembly:
 
     ``gaps``, ``gap_bytes``: of the clients' bytes, those that never came; ``server_gaps``, ``server_gap_bytes``: of the
     servers'. ``held``: segments that came before their turn. ``disagreeing``: copies that differed. ``returns``: times
-    a client's bytes came after they had been given up.
+    a client's bytes came after they had been given up. ``impatient``: servers' bytes that are missing are not captured
+    and never come, so nothing waits for them; it may be set at any time.
     """
 
     gaps: cython.ulonglong
@@ -109,6 +110,7 @@ class Reassembly:
     held: cython.ulonglong
     disagreeing: cython.ulonglong
     returns: cython.ulonglong
+    impatient: cython.bint
     _reasons: list[int]
     _allowance: Allowance
     _most_held: cython.Py_ssize_t
@@ -121,6 +123,7 @@ class Reassembly:
         """*most_held_bytes*: of one direction; *patience_ns*: how long to wait for a hole; *both*: server() is used."""
         self.gaps = self.gap_bytes = self.server_gaps = self.server_gap_bytes = self.held = self.disagreeing = 0
         self.returns = 0
+        self.impatient = False
         self._reasons = [0] * REASONS
         self._allowance = allowance
         self._most_held = most_held_bytes
@@ -244,7 +247,9 @@ class Reassembly:
         """A hole is open: mind its age, and its cost."""
         self.held += 1
         self._charge(flow)
-        if stream.held_bytes > self._most_held:
+        if self.impatient and stream is flow.server:
+            self._give_up(flow, stream, _WAITED)
+        elif stream.held_bytes > self._most_held:
             self._give_up(flow, stream, _FLOW_FULL)
         elif self._allowance.used > self._allowance.limit:
             self._give_up(flow, stream, _MEMORY_FULL)

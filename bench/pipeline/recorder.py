@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from bench import veth
 from tests.support import processes
+from tests.support.collector import UNLIMITED_PERCENT
 
 _START_S: Final = 60
 _STOP_S: Final = 60
@@ -40,6 +41,7 @@ class Setting:
             f'capture.responses="{self.responses}"',
             f"capture.ring_mib={self.ring_mib}",
             f"workers.count={self.workers}",
+            f"budget.cpu_percent={UNLIMITED_PERCENT}",
             f'paths.state="{folder}/state"',
             f'paths.run="{volatile}"',
             *self.more,

@@ -1,12 +1,14 @@
-"""Where the records of another process come from. Does not block, and never raises for what that process does."""
+"""Where the records of another process come from, and what is answered goes. Never blocks, nor raises for its sake."""
 
 from __future__ import annotations
 
 import socket
+import struct
 from pathlib import Path
 from typing import Final
 
 _NONE: Final = -1
+_CREDENTIALS: Final = struct.Struct("=iII")  # struct ucred: process, user, group
 
 
 class Inlet:
@@ -41,6 +43,24 @@ class Inlet:
             made.close()
             return False
         self._socket = made
+        return True
+
+    @property
+    def peer(self) -> int:
+        """The process at the other end, or the one that made the connection; 0 where there is none."""
+        if self._socket is None:
+            return 0
+        found = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        return int(_CREDENTIALS.unpack(found)[0])
+
+    def answer(self, record: bytes) -> bool:
+        """Write back; False where nobody is there, or there is no room for it. Never blocks."""
+        if self._socket is None:
+            return False
+        try:
+            self._socket.send(record, socket.MSG_NOSIGNAL)
+        except OSError:  # whoever comes next is told again
+            return False
         return True
 
     def take(self) -> bytes | None:

@@ -14,11 +14,12 @@ from collector import child
 from collector.aggregator.admission import refusal
 from collector.aggregator.batches import Batch, Limits
 from collector.aggregator.bounds import bounds_of
+from collector.aggregator.budget import Budget, Counts
 from collector.aggregator.ending import Ending
 from collector.aggregator.inlet import Inlet
 from collector.aggregator.intake import Intake
 from collector.aggregator.keys import key_warnings, recipients
-from collector.aggregator.ledger import Ledger
+from collector.aggregator.ledger import Ledger, WorkerLedger
 from collector.aggregator.moments import Moments
 from collector.aggregator.samples import SampleError, read_sample
 from collector.aggregator.shipping import Origin, Shipper
@@ -27,8 +28,7 @@ from collector.aggregator.store import LocalFolder
 from collector.aggregator.upload import Uploader
 from collector.archive.heads import HeadError, read_head
 from collector.archive.keyfile import identity
-from collector.budget.cap import cap_percent
-from collector.channel import unpack
+from collector.channel import Costs, Reach, unpack
 from collector.child import Changes
 from collector.config import Config, StartError
 from collector.config.changes import Live, take_over
@@ -39,6 +39,9 @@ from collector.places import aggregator_run
 _MIB: Final = 1 << 20
 _MS: Final = 1_000_000
 _NS: Final = 1_000_000_000
+_CHEAP_ZSTD: Final = -3
+"""Level of zstd where nothing is to be had more cheaply: a negative one, which gives up some of what it would find."""
+_MOST_SESSIONS: Final = 1 << 20
 _MOST_RECORDS: Final = 256  # of statistics, before the workers have their turn
 
 _log = logging.getLogger("aggregator")
@@ -67,6 +70,7 @@ class Aggregator:
         store: LocalFolder,
         uploader: Uploader | None,
         intake: Intake,
+        budget: Budget,
         statistics: Inlet,
         samples: Inlet,
         changes: Changes,
@@ -80,9 +84,9 @@ class Aggregator:
         self._store = store
         self._uploader = uploader
         self._intake = intake
-        self._statistics = statistics
+        self._budget = budget
         self._inlets: Sequence[Inlet] = (statistics, samples)
-        self._manager = manager
+        self._statistics, self._manager = statistics, manager
         self._batch = Batch(_limits(config), config.batch.zstd_level, time.monotonic_ns())
         self._ending = Ending(config.process.stop_timeout_s * _NS)
         self._began = dt.datetime.now(dt.UTC).isoformat()
@@ -190,7 +194,28 @@ class Aggregator:
         """Gather batches as is said now."""
         # Never less than before: what was gathered under the bounds before is still held.
         bounds_of(self._config).apply(len(self._ledger.view()), lower=False)
-        self._batch.adapt(_limits(self._config), self._config.batch.zstd_level)
+        self._batch.adapt(_limits(self._config), self._zstd_level)
+
+    def adapt_budget(self) -> None:
+        """Keep to the budget that is said now."""
+        self._budget.adapt(self._config)
+
+    @property
+    def _zstd_level(self) -> int:
+        configured = self._config.batch.zstd_level
+        return min(configured, _CHEAP_ZSTD) if self._budget.level.cheap else configured
+
+    def _govern(self, now_ns: int, ledger: Mapping[int, WorkerLedger]) -> None:
+        """Measure what querytap costs, and have capture and compression do what that allows."""
+        counts = Counts(
+            passed=sum(worker.passed for worker in ledger.values()),
+            decoded=sum(worker.decoded for worker in ledger.values()),
+        )
+        recording = self._ledger.started() and not self._ending.begun
+        decision = self._budget.measure(now_ns, time.time_ns(), counts, recording=recording)
+        if decision is not None and decision.changed:
+            self._batch.adapt(_limits(self._config), self._zstd_level)
+        self._statistics.answer(self._budget.order().pack())
 
     def adapt_store(self) -> None:
         """Keep to the bounds of store and stop that are said now, and reach the store as is said now."""
@@ -246,7 +271,11 @@ class Aggregator:
 
     def _take_statistics(self, record: bytes, now_ns: int) -> None:
         try:
-            known = self._ledger.take_record(unpack(record))
+            told = unpack(record)
+            if isinstance(told, Costs | Reach):
+                self._budget.take(told)
+                return
+            known = self._ledger.take_record(told)
         except ValueError as error:
             self._warn(f"capture sent something else than statistics: {error}")
             return
@@ -289,6 +318,7 @@ class Aggregator:
                 self._malformed(worker, refused)
             elif self._ledger.take_block(head):
                 self._batch.add(head, head_bytes, body, now_ns)
+                self._budget.note_sessions(head.worker, _sessions(head.summary))
                 if self._batch.due(now_ns) and not self._shipper.full:
                     self._ship(now_ns, final=False)
             else:
@@ -352,6 +382,7 @@ class Aggregator:
     def _tell(self, now_ns: int, state: str) -> None:
         """Write the status file."""
         ledger = self._ledger.view()
+        self._govern(now_ns, ledger)
         time_now = dt.datetime.now(dt.UTC).isoformat()
         self._moments.note(time_now, figures(ledger, self._shipper.objects))
         self._trouble_since = (self._trouble_since or time_now) if self._shipper.trouble else ""
@@ -375,16 +406,14 @@ class Aggregator:
                 "full": self._shipper.full,
                 **({} if self._uploader is None else {"uploads": self._uploader.state()}),
             },
-            budget={
-                "cpu_percent": cap_percent(self._config.budget, os.cpu_count() or 1),
-                "measured": self._sample.get("tree"),
-            },
+            budget={**self._budget.as_map(), "measured": self._sample.get("tree")},
             host=self._sample,
             warnings=[*key_warnings(self._config), *filter(None, [self._refused])],
             state=state,
         )
         lasting = {name: value for name, value in status.items() if name not in PASSING}
-        self._pace.told(now_ns, changed=lasting != self._lasting)
+        # Load that was shed is taken on again in time where that is looked at in time.
+        self._pace.told(now_ns, changed=lasting != self._lasting or self._budget.level.cheap)
         self._lasting = lasting
         try:
             write_status(aggregator_run(self._config.paths.run), status)
@@ -406,9 +435,15 @@ LIVE: Final[Live[Aggregator]] = {
     "store.min_free_percent": Aggregator.adapt_store,
     "process.stop_timeout_s": Aggregator.adapt_store,
     "seal.recipients": Aggregator.adapt_recipients,
-    "budget.cpu_percent": None,
-    "budget.cpu_percent_of_host": None,
+    "budget.cpu_percent": Aggregator.adapt_budget,
+    "budget.cpu_percent_of_host": Aggregator.adapt_budget,
 }
+
+
+def _sessions(summary: Mapping[str, Any]) -> int:
+    """Connections of which a block has statements, as the worker says."""
+    found = summary.get("sessions", 0)
+    return found if isinstance(found, int) and 0 <= found <= _MOST_SESSIONS else 0
 
 
 def _limits(config: Config) -> Limits:

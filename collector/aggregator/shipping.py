@@ -70,6 +70,7 @@ class Shipper:
         clock: Callable[[], Mapping[str, Any]],
         objects: Objects,
         uploads: Callable[[], Mapping[str, Any]] | None,
+        budget: Callable[[int], Mapping[str, Any]] | None = None,
     ) -> None:
         self._origin = origin
         self._key = key
@@ -80,6 +81,7 @@ class Shipper:
         self._ledger = ledger
         self._clock = clock
         self._uploads = uploads
+        self._budget = budget
         self._waiting: deque[_Sealed] = deque()
         self._link = chain.link
         self._retry_at_ns = 0
@@ -232,13 +234,13 @@ class Shipper:
                 "workers": write_worker_counts(batch.statements),
                 "content_bytes": batch.content_bytes,
             },
-            ledger=self._ledger_map(sealing, final=final),
+            ledger=self._ledger_map(sealing, final=final, realtime_ns=realtime_ns),
             software=self._origin.software,
             content_key_hash=bytes(HASH_BYTES),
             frames=(),
         )
 
-    def _ledger_map(self, sealing: Mapping[int, int], *, final: bool) -> dict[str, Any]:
+    def _ledger_map(self, sealing: Mapping[int, int], *, final: bool, realtime_ns: int) -> dict[str, Any]:
         return {
             "final": final,
             "workers": {str(number): worker.as_map() for number, worker in self._ledger.view(sealing).items()},
@@ -250,4 +252,5 @@ class Shipper:
             "discarded_ns": self.objects.discarded_ns,
             "evicted_ns": self.objects.evicted_ns,
             **({} if self._uploads is None else {"uploads": self._uploads()}),
+            **({} if self._budget is None else {"budget": self._budget(realtime_ns)}),
         }

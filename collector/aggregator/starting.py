@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import secrets
 import signal
 import socket
+import time
 from pathlib import Path
 
 from collector.aggregator.bounds import bounds_of
+from collector.aggregator.budget import Budget, packets_seen
 from collector.aggregator.chain import open_chain
 from collector.aggregator.clock import clock_state
 from collector.aggregator.inlet import Inlet
@@ -24,6 +27,7 @@ from collector.aggregator.store import LocalFolder, TransportError
 from collector.aggregator.upload import Uploader
 from collector.archive.keyfile import identity
 from collector.boot import boot_id
+from collector.budget.meter import Meter
 from collector.child import Changes
 from collector.config import Config, StartError
 from collector.notify import Manager
@@ -45,7 +49,9 @@ def run(
     keep_freed_memory()
     store = open_store(config)
     ledger = Ledger(workers)
-    origin, shipper, uploader = _shipper(config, store, ledger, lasting=statistics.lasting)
+    meter = Meter(lambda: {os.getpid(), os.getppid(), statistics.peer, samples.peer} - {0, 1})
+    budget = Budget(config, meter, time.monotonic_ns(), packets_seen)
+    origin, shipper, uploader = _shipper(config, store, ledger, budget, lasting=statistics.lasting)
     bounds = bounds_of(config)
     bounds.apply(workers)
     intake = Intake([endpoint(Path(config.paths.run), number) for number in range(workers)], bounds.message_bytes)
@@ -57,6 +63,7 @@ def run(
         store=store,
         uploader=uploader,
         intake=intake,
+        budget=budget,
         statistics=statistics,
         samples=samples,
         changes=changes,
@@ -72,7 +79,7 @@ def run(
 
 
 def _shipper(
-    config: Config, store: LocalFolder, ledger: Ledger, *, lasting: bool
+    config: Config, store: LocalFolder, ledger: Ledger, budget: Budget, *, lasting: bool
 ) -> tuple[Origin, Shipper, Uploader | None]:
     own = aggregator_state(config.paths.state)
     key = instance_key(own)
@@ -96,6 +103,7 @@ def _shipper(
         clock=clock_state,
         objects=objects,
         uploads=None if uploader is None else uploader.figures,
+        budget=budget.account,
     )
     return origin, shipper, uploader
 

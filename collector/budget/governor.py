@@ -2,9 +2,9 @@
 same levels.
 
 The law: where a measurement is far above the cap, or the mean of some is above it, go down to the first level that
-should cost less, by what each step saves at least. Where for some time so little was used that the level above fits too,
-by what each step costs at most, go up by one. Between the two nothing changes. A step up that had to be taken back is
-tried again after twice the time; and what a step turned out to cost is remembered.
+should cost less, by what each step saves at least. Where for some time so little was used that the level above fits
+too, by what each step costs at most, go up by one. Between the two nothing changes. A step up that had to be taken back
+is tried again after twice the time; and what a step turned out to cost is remembered.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Governor:
     """Takes a measurement at a time, and says which level of *levels* is right.
 
     Promises, each pinned by a simulation: within two measurements of a step of the load it has shed enough; from then
-    on it stays below the cap; it comes back by one level at a time; changes of level become rarer where they do not last.
+    on it stays below the cap; it comes back by one level at a time; changes become rarer where they do not last.
     """
 
     def __init__(self, levels: Sequence[Level], cap_percent: float, number: int = 0) -> None:

@@ -51,7 +51,17 @@ def keep(assembler: Assembler, share: float, drop: str) -> None:
     assembler.load_kept(_SUM)
     assembler.multiply(KEEP)
     assembler.shift_right(16)
-    assembler.jump_greater(max(round(share * 65536), 1) - 1, yes=drop)
+    assembler.jump_greater(highest_kept(share), yes=drop)
+
+
+def highest_kept(share: float) -> int:
+    """The highest number of a connection that is kept."""
+    return max(round(share * 65536), 1) - 1
+
+
+def number(total: int) -> int:
+    """The number of a connection by which keep() goes: *total* is the sum of the ends' last words and their ports."""
+    return (total * KEEP & 0xFFFF_FFFF) >> 16
 
 
 def _number(assembler: Assembler, base: int, name: str) -> None:

@@ -49,6 +49,11 @@ class Listeners:
         except OSError:
             self.close()
 
+    @property
+    def asked(self) -> socket.socket | None:
+        """The sock_diag socket of the namespace, for those who ask for other things; None where there is none."""
+        return self._asked
+
     def now(self) -> frozenset[Listener]:
         """All there are. Raises OSError."""
         return self._ask(self._asked) if self._asked is not None else _from_tables()

@@ -19,6 +19,7 @@ from collector.capture.keeping import Left
 from collector.capture.listeners import Listeners
 from collector.capture.mapping import Area
 from collector.capture.namespaces import OWN, Namespace, NamespaceError, entered
+from collector.capture.reach import Reach
 from collector.capture.servers import ServerError
 from collector.capture.site import Site, find_ports
 from collector.capture.slots import Slot
@@ -122,6 +123,7 @@ def _site(config: Config, place: str, first_worker: int, teller: Teller, start: 
         slots=slots,
         ports=ports,
         listeners=listeners,
+        reach=Reach(listeners.asked),
         notes=group.notes,
     )
 

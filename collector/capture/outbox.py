@@ -6,7 +6,7 @@ import logging
 from collections import deque
 from typing import Final
 
-from collector.channel import Statistics, Traffic
+from collector.channel import Order, Statistics, Told, Traffic, unpack_order
 from collector.outlet import Outlet
 
 _MOST_KEPT: Final = 4096
@@ -23,11 +23,11 @@ class Outbox:
 
     def __init__(self, outlet: Outlet) -> None:
         self._outlet = outlet
-        self._kept: deque[Statistics | Traffic] = deque(maxlen=_MOST_KEPT)
+        self._kept: deque[Told] = deque(maxlen=_MOST_KEPT)
 
     @property
     def fd(self) -> int:
-        """Becomes readable when an aggregator has come to whom nothing was sent yet; -1: it never does."""
+        """Becomes readable when an aggregator has come to whom nothing was sent yet, or has sent an order."""
         return self._outlet.fd
 
     @property
@@ -35,7 +35,17 @@ class Outbox:
         """How many records are kept until there is room."""
         return len(self._kept)
 
-    def send(self, record: Statistics | Traffic) -> None:
+    def order(self) -> Order | None:
+        """The last order that has come, None where none has; what is none is said in the log."""
+        found = None
+        while (record := self._outlet.take()) is not None:
+            try:
+                found = unpack_order(record)
+            except ValueError as error:
+                _log.warning("the aggregator sent something else than an order: %s", error)
+        return found
+
+    def send(self, record: Told) -> None:
         """Send, keep or drop a record; never blocks."""
         self.flush()
         if (self._kept or not self._sent(record)) and _is_last(record):
@@ -52,9 +62,11 @@ class Outbox:
         """Close our end; what is kept is lost."""
         self._outlet.close()
 
-    def _sent(self, record: Statistics | Traffic) -> bool:
+    def _sent(self, record: Told) -> bool:
         return self._outlet.send(record.pack())
 
 
-def _is_last(record: Statistics | Traffic) -> bool:
-    return record.final or (isinstance(record, Statistics) and record.ended)
+def _is_last(record: Told) -> bool:
+    if isinstance(record, Statistics):
+        return record.final or record.ended
+    return isinstance(record, Traffic) and record.final

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from collector import child, privileges
 from collector.capture import statistics
+from collector.capture.calibration import calibrated
 from collector.capture.opening import notes_on, open_sites, settings_of
 from collector.capture.outbox import Outbox
 from collector.capture.restarts import worker_restart
@@ -24,6 +25,7 @@ from collector.capture.site import Site
 from collector.capture.slots import Slot
 from collector.capture.stopping import Step, StopPlan
 from collector.capture.telling import Teller
+from collector.channel import Costs, Reach
 from collector.child import EXIT_CANNOT_START, EXIT_INTERFACE_GONE, Changes
 from collector.config import Config, ConfigError, StartError
 from collector.config.changes import Live, take_over
@@ -61,6 +63,9 @@ class Place(NamedTuple):
 
 class Capture:
     """Everything after the rings are open. run() returns when all workers have ended."""
+
+    costs: Costs | None = None
+    """What a packet costs this host in the kernel, for the aggregator; None where nobody knows."""
 
     def __init__(
         self,
@@ -142,6 +147,7 @@ class Capture:
             self._reload()
             return
         if fd == self._outbox.fd:
+            self._obey(time.monotonic())
             self._report(time.monotonic())
             return
         slot = next(slot for slot in self._slots if slot.socket.fd == fd)
@@ -151,6 +157,15 @@ class Capture:
                 _log.warning("ring of worker %d: %s", slot.number, os.strerror(number))
         self._pace.stir()
         slot.noticed(time.monotonic())
+
+    def _obey(self, now: float) -> None:
+        """Take over what the aggregator has let pass."""
+        order = self._outbox.order()
+        if order is None or self._stop.requested:
+            return
+        for site in self._sites:
+            site.obey(order, now)
+            site.adapt(now)
 
     def _reload(self) -> None:
         """Take over what the supervisor sent."""
@@ -260,9 +275,18 @@ class Capture:
                 slot.count()
                 self._send(slot)
             self._watch(slot, now)
+        self._tell_reach(now)
         told = [(slot.incarnation, slot.totals.passed, slot.counters) for slot in self._slots]
         self._pace.told(now, changed=told != self._told)
         self._told = told
+
+    def _tell_reach(self, now: float) -> None:
+        if self.costs is not None:
+            self._outbox.send(self.costs)
+        found = [counted for site in self._sites if (counted := site.reach(now)) is not None]
+        if found:
+            kept, every, kept_connections, connections = (sum(figures) for figures in zip(*found, strict=True))
+            self._outbox.send(Reach(kept=kept, all=every, kept_connections=kept_connections, connections=connections))
 
     def _watch(self, slot: Slot, now: float) -> None:
         """Say once a minute that a worker stands still."""
@@ -367,6 +391,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             changes=Changes(options.changes_fd),
             place=Place(first=options.generation == 0),
         )
+        capture.costs = calibrated(config)
         privileges.keep_only(
             privileges.CAP_SETUID, privileges.CAP_SETGID, privileges.CAP_SETPCAP, privileges.CAP_KILL
         )  # what forking workers takes; the sockets are open

@@ -14,9 +14,10 @@ from collector.capture.following import Ports
 from collector.capture.interfaces import Interface, Interfaces
 from collector.capture.listeners import Listeners
 from collector.capture.namespaces import Namespace
+from collector.capture.reach import Counted, Reach
 from collector.capture.servers import ServerError, Servers
 from collector.capture.slots import Slot
-from collector.channel import OTHERS
+from collector.channel import OTHERS, RESPONSES, Order
 from collector.config.schema import CaptureOptions
 from workers import page
 
@@ -46,6 +47,7 @@ class Site:
         slots: Sequence[Slot],
         ports: Ports,
         listeners: Listeners,
+        reach: Reach | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         self.slots = slots
@@ -53,6 +55,8 @@ class Site:
         self.notes = notes
         """How packets are taken, and why so."""
         self._options = options
+        self._order: Order | None = None
+        self._reach = reach
         self._known = known
         self._present = known.now()
         self._names = {one.index: one.name for one in self._present}
@@ -117,6 +121,20 @@ class Site:
         else:
             self._ports.choose(options.ports, options.x_ports, found)
 
+    def obey(self, order: Order, now: float) -> None:
+        """Let no more pass than *order* says, from adapt() on."""
+        if order == self._order:
+            return
+        self._order = order
+        answers = _fewer(self._options.responses, order.responses)
+        for slot in self.slots:
+            slot.leave_out_answers(answers != self._options.responses)
+        self._want(now)
+
+    def reach(self, now: float) -> Counted | None:
+        """How much of what comes is captured; None where everything is, or nobody can tell."""
+        return self._reach.look(now) if self._reach is not None else None
+
     def look(self, now: float) -> None:
         """Find out who listens and which interfaces there are, and let the workers know of the ports."""
         listening = self._listeners.now()
@@ -141,7 +159,7 @@ class Site:
             self._told_at = now
             for slot in self.slots:
                 slot.serve(served)
-        self._wanted = selection(self._options, self._ports, self._present)
+        self._want(now)
 
     def adapt(self, now: float) -> None:
         """Swap the filter where another is wanted, once the workers can read what it passes."""
@@ -186,6 +204,25 @@ class Site:
             for recorded, served in zip(self._recorded, self._served, strict=True)
         )
         return page.Ports(classic, x)
+
+    def _want(self, now: float) -> None:
+        wanted = self._narrowed()
+        if wanted != self._wanted and self._reach is not None:
+            self._reach.choose(self._ports.all, wanted.keep if wanted else 0.0, now)
+        self._wanted = wanted
+
+    def _narrowed(self) -> Selection | None:
+        """What is to pass by the configuration, and no more than was ordered."""
+        wanted = selection(self._options, self._ports, self._present)
+        if wanted is None or self._order is None:
+            return wanted
+        if not self._order.captures:
+            return None
+        return replace(
+            wanted,
+            responses=_fewer(wanted.responses, self._order.responses),
+            keep=wanted.keep / (1 << self._order.halvings),
+        )
 
     def _warn(self) -> None:
         """Say in the log what is new of the warnings, and when there are none left."""
@@ -234,6 +271,10 @@ def selection(options: CaptureOptions, ports: Ports, present: Sequence[Interface
         keep=options.keep_percent / 100,
         local=ports.local,
     )
+
+
+def _fewer(one: str, other: str) -> str:
+    return min(one, other, key=RESPONSES.index)
 
 
 def _find(options: CaptureOptions, listeners: Listeners, namespace: Namespace) -> Servers:

@@ -95,6 +95,7 @@ class Slot:
         self._ports = Ports((), ())
         self._ports_version = 0
         self._block_age_ns = 0
+        self._answers = 0
         self._command = page.RUN
         self._interfaces_before: dict[int, tuple[int, int]] = {}
         # Not an eventfd: its end is one for both, so a worker could fill it and then make our writes wait.
@@ -221,6 +222,11 @@ class Slot:
         self._words[page.BLOCK_AGE_WORD] = self._block_age_ns = block_age_ns
         self.kick()
 
+    def leave_out_answers(self, whether: bool) -> None:
+        """Let the worker, and whichever comes after it, know that answers are not captured as is configured."""
+        self._words[page.ANSWERS_WORD] = self._answers = int(whether)
+        self.kick()
+
     @property
     def knows_ports(self) -> bool:
         """Whether what is captured from now on is read by those ports."""
@@ -239,6 +245,7 @@ class Slot:
         self._words[page.COMMAND_WORD] = self._command
         page.write_ports(self._words, self._ports, self._ports_version)
         self._words[page.BLOCK_AGE_WORD] = self._block_age_ns
+        self._words[page.ANSWERS_WORD] = self._answers
         self._words[page.HEARTBEAT_WORD] = self._words[page.PORTS_KNOWN_WORD] = 0
         if len(self._interfaces_before) < _MOST_INDEXES:
             self._interfaces_before = self.interfaces

@@ -23,14 +23,16 @@ CONNECTIONS: Final = 64
 """Of each of IPv4 and IPv6."""
 
 _PORT: Final = 3306
-_FIRST_CLIENT_PORT: Final = 40_000
+FIRST_CLIENT_PORT: Final = 40_000
 _ADDRESSES: Final = {
     4: tuple(socket.inet_aton(text) for text in ("198.51.100.1", "198.51.100.2")),  # RFC 5737
     6: tuple(socket.inet_pton(socket.AF_INET6, text) for text in ("2001:db8::1", "2001:db8::2")),  # RFC 3849
 }
-_PROTOCOLS: Final = {4: 0x0800, 6: 0x86DD}  # linux/if_ether.h
+NETWORK: Final = int.from_bytes(_ADDRESSES[4][0], "big") & 0xFFFF_FF00
+"""Of the IPv4 ones."""
+PROTOCOLS: Final = {4: 0x0800, 6: 0x86DD}  # linux/if_ether.h
 _OUTGOING: Final = 4
-_NOBODY: Final = b"\x02\0\0\0\0\x01"  # a locally administered address
+NOBODY: Final = b"\x02\0\0\0\0\x01"  # a locally administered address
 _PATIENCE_S: Final = 1.0
 _FLOW_LABEL: Final = 0x1234  # of a client; the server's is another
 
@@ -82,11 +84,11 @@ def packet(version: int, port: int, *, to_server: bool) -> bytes:
 
 def _send() -> None:
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0) as sending:
-        for version, protocol in _PROTOCOLS.items():
+        for version, protocol in PROTOCOLS.items():
             for number in range(CONNECTIONS):
                 for to_server in (True, False):
-                    data = packet(version, _FIRST_CLIENT_PORT + number, to_server=to_server)
-                    sending.sendto(data, ("lo", protocol, 0, 0, _NOBODY))
+                    data = packet(version, FIRST_CLIENT_PORT + number, to_server=to_server)
+                    sending.sendto(data, ("lo", protocol, 0, 0, NOBODY))
 
 
 def _receive(fds: Sequence[int]) -> tuple[int, Seen]:
@@ -109,12 +111,12 @@ def _filter() -> tuple[Instruction, ...]:
     assembler.load_half(bpf.PACKET_TYPE)
     assembler.jump_equal(_OUTGOING, yes="drop")
     assembler.load_half(bpf.PROTOCOL)
-    assembler.jump_equal(_PROTOCOLS[6], yes="IPv6")
-    assembler.jump_equal(_PROTOCOLS[4], no="drop")
+    assembler.jump_equal(PROTOCOLS[6], yes="IPv6")
+    assembler.jump_equal(PROTOCOLS[4], no="drop")
     for at in (12, 16):
         assembler.load_word(at)
         assembler.keep_bits(0xFFFF_FF00)
-        assembler.jump_equal(int.from_bytes(_ADDRESSES[4][0], "big") & 0xFFFF_FF00, no="drop")
+        assembler.jump_equal(NETWORK, no="drop")
     assembler.give(0xFFFF)
     assembler.label("IPv6")
     for at in (8, 24):

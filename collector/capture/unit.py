@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from collector import identities, jsonfile, log, places, privileges
 from collector.capture import keeping
+from collector.capture.calibration import calibrated
 from collector.capture.generation import next_generation
 from collector.capture.handover import UnfitError
 from collector.capture.keeping import Left
@@ -69,6 +70,7 @@ def run(config: Config, read: Read) -> int:
         changes=changes,
         place=Place(goes_on=left is not None, lasting=_leave(config, manager, sites, left)),
     )
+    capture.costs = calibrated(config)
     privileges.keep_only()
     return capture.run()
 

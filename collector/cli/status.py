@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from collector import jsonfile, places
+from collector.budget.levels import FULL
 from collector.cli import verdict
 from collector.cli.options import config_from
 from collector.cli.verdict import STALE_S, Status
@@ -181,9 +182,13 @@ def _traffic(worker: Status) -> Iterator[str]:
 
 
 def _budget(budget: Status) -> Iterator[str]:
-    measured = budget.get("measured")
-    used = f"{measured['cpu_percent']} % of a core used, " if measured else ""
-    yield f"cpu        {used}{budget['cpu_percent']} % allowed (not enforced yet)"
+    if "own_percent" not in budget:
+        return
+    kernel = f"{budget['kernel_percent']} % in the kernel ({'' if budget['calibrated'] else 'not '}calibrated)"
+    yield f"cpu        {budget['own_percent']} % of a core, and {kernel}; {budget['cpu_percent']} % allowed"
+    if budget["level"] != FULL:
+        since = dt.datetime.fromtimestamp(budget["since_ns"] / 1e9, dt.UTC).isoformat(timespec="seconds")
+        yield f"budget     level {budget['level']} since {since}: {budget['why']}"
 
 
 def _sums(what: str, sums: Status) -> str:

@@ -6,6 +6,8 @@ import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from collector.budget.levels import FULL
+
 STALE_S: Final = 25.0
 """The status is written each second, each eleven while nothing is recorded; an older one was left by a process that
 hangs or is gone."""
@@ -28,6 +30,7 @@ def findings(status: Status, processes: Status, now: dt.datetime) -> list[str]:
     return [
         *_not_recording(status, processes, now),
         *_losing(status, now),
+        *_shedding(status.get("budget", {})),
         *_restarted(status, processes, now),
         *_store(status, now),
         *status["warnings"],
@@ -76,6 +79,17 @@ def _losing(status: Status, now: dt.datetime) -> Iterator[str]:
         yield f"statements were lost, {when}: the log says with which process"
     if not status["balanced"]:
         yield "the ledger does not add up, as is said below: this is a fault of querytap, report it"
+
+
+def _shedding(budget: Status) -> Iterator[str]:
+    level = budget.get("level", FULL)
+    if level == FULL:
+        return
+    since = dt.datetime.fromtimestamp(budget["since_ns"] / 1e9, dt.UTC)
+    yield (
+        f"less is recorded than is configured, to keep to the budget: level {level} since {_time(since)}"
+        f" ({budget['why']}); raise budget.cpu_percent, or ask for less (capture.responses, capture.keep_percent)"
+    )
 
 
 def _restarted(status: Status, processes: Status, now: dt.datetime) -> Iterator[str]:

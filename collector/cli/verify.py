@@ -131,6 +131,8 @@ def _lines(chains: Sequence[Chain], problems: int, *, keyed: bool) -> Iterator[s
                 f"  its own account, of {totals.runs} runs: {totals.lost} statements lost,"
                 f" {totals.dropped} packets dropped by the kernel"
             )
+        if totals.shed_s:
+            yield f"  less was captured than is configured for {totals.shed_s:.0f} s, to keep to the budget"
     checked = "signatures, hashes, sequence and ledger" + (", and every statement" if keyed else "")
     yield f"checked {checked}: {problems or 'no'} problem{'' if problems == 1 else 's'}"
 

@@ -364,7 +364,7 @@ class StoreOptions:
 
     url: str = option(
         "",
-        'The archive: an absolute path, or a URL of a folder (file:///folder), of S3 and what speaks it '
+        "The archive: an absolute path, or a URL of a folder (file:///folder), of S3 and what speaks it "
         "(s3://bucket/folder), of Google Cloud Storage (gs://bucket/folder) or of Azure (az://container/folder). "
         'Empty: the folder "archive" in paths.state. docs/store.md tells more.',
         applies="restart",
@@ -469,8 +469,8 @@ class BudgetOptions:
 
     cpu_percent: float = option(
         10.0,
-        "Most CPU time of all of querytap's processes together; 100 is one core. It is reported beside what is used, "
-        "and not enforced yet.",
+        "Most CPU time of all of querytap's processes and of what the kernel spends for them; 100 is one core. What "
+        "would cost more is given up, the least valuable first: docs/budget.md says what and in which order.",
         unit="% of one core",
         applies="reload",
         check=between(0.1, 6400),

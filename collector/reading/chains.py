@@ -8,6 +8,7 @@ from typing import Any
 
 from collector.archive.layout import Header
 from collector.archive.names import PrunedName
+from collector.reading.shedding import shed_seconds
 
 
 @dataclass(slots=True)
@@ -31,6 +32,8 @@ class Totals:
     """Statements that the ledgers of the runs say were lost, for all of the time of these."""
     dropped: int = 0
     """Packets that they say the kernel dropped."""
+    shed_s: float = 0.0
+    """For so long they say that less was captured than is configured, to keep to the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Chain:
         totals.first_ns = min(totals.first_ns, header.first_ns)
         totals.last_ns = max(totals.last_ns, header.last_ns)
         totals.statements += statements_of(header)
+        totals.shed_s += shed_seconds(header.ledger)
         yield from self._follow(_Last(path, header.sequence, digest.hex() if digest else ""), header.previous)
         if header.sequence <= totals.pruned_through:
             return  # a leftover

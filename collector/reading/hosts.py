@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from collector.archive.layout import Header
 from collector.reading.chains import statements_of, sum_of, workers_of
+from collector.reading.shedding import shed
 
 OK: Final = "ok"
 QUIET: Final = "quiet"
@@ -28,7 +29,7 @@ STATES: Final = {
     STOPPED: "was ended properly, and has not begun again",
     SILENT: "has stored no object for longer than is allowed, and said no farewell: dead, or cut off from the store",
     BLIND: "sees packets and decodes nothing of them: TLS, or what cannot be followed; or its capture does not run",
-    SHEDDING: "loses some: the kernel drops packets, or statements are lost or given up",
+    SHEDDING: "loses some: the kernel drops packets, statements are lost or given up, or its budget is too small",
 }
 
 
@@ -65,8 +66,9 @@ def _state(newest: Header, grown: _Growth, *, silent: bool) -> tuple[str, tuple[
         return SILENT, ()
     if not any(True for _ in workers_of(newest.ledger)):
         return BLIND, ("no worker captures",)
-    if losses := tuple(f"{count} {what}" for what, count in grown.losses().items() if count > 0):
-        return SHEDDING, losses
+    losses = tuple(f"{count} {what}" for what, count in grown.losses().items() if count > 0)
+    if reasons := (*losses, *shed(newest.ledger)):
+        return SHEDDING, reasons
     if grown.of("statements", "decoded") == 0 and not statements_of(newest):
         unread = grown.unread()
         return (BLIND, (f"{unread} packets, none of them decoded",)) if unread else (QUIET, ())

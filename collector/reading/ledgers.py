@@ -10,6 +10,7 @@ from collector.reading.archive import Entry
 from collector.reading.lines import printable, rfc3339
 from collector.reading.objects import read_header
 from collector.reading.scan import Report
+from collector.reading.shedding import budget_lines
 
 
 def last_headers(entries: Sequence[Entry], report: Report, instances: frozenset[str] = frozenset()) -> list[Header]:
@@ -56,6 +57,7 @@ def render_ledger(header: Header) -> Iterator[str]:
     for number, worker in sorted(workers.items()) if isinstance(workers, Mapping) else ():
         if isinstance(worker, Mapping):
             yield from _worker_lines(_text(number), worker)
+    yield from budget_lines(ledger)
     rest = {name: value for name, value in ledger.items() if isinstance(value, int) and not isinstance(value, bool)}
     yield "  " + ", ".join(f"{printable(name)} {value}" for name, value in rest.items())
 

@@ -53,7 +53,13 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "collector.capture": (*COMMON, "collector.identities", "collector.jsonfile", "workers"),
     "collector.aggregator": (*COMMON, "collector.release", "collector.archive", "workers"),
     "collector.monitor": (*COMMON, "collector.identities", "collector.jsonfile", "workers"),
-    "collector.reading": ("collector.config", "collector.places", "collector.archive", "workers"),
+    "collector.reading": (
+        "collector.budget.levels",
+        "collector.config",
+        "collector.places",
+        "collector.archive",
+        "workers",
+    ),
     "collector.supervisor": (*COMMON, "collector.identities", "collector.jsonfile", "collector.capture"),
     "collector.cli": ("collector", "workers"),
 }

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support import patience, processes, records
+from tests.support.collector import UNLIMITED_PERCENT
 from tests.support.namespaces import Namespace
 
+UNLIMITED = (f"budget.cpu_percent={UNLIMITED_PERCENT}",)
 SCENARIOS = "tests.integration.capture.scenarios"
 _WAIT_S = patience.seconds(30)
 
@@ -29,7 +31,7 @@ def running(
     """`querytap run` with keys of its own and *settings*; *before*: what runs the command line that follows it."""
     if veth:
         make_veth(namespace)
-    options = (f'paths.state="{folder}/state"', f'paths.run="{folder}/run"', *patience.PROCESS, *settings)
+    options = (f'paths.state="{folder}/state"', f'paths.run="{folder}/run"', *UNLIMITED, *patience.PROCESS, *settings)
     arguments = [word for one in options for word in ("--set", one)]
     processes.run(processes.querytap("keygen", *arguments))
     log = folder / "log"

@@ -25,6 +25,7 @@ from collector.privileges import (
     CAP_SYS_PTRACE,
 )
 from tests.integration.capture import intrusion
+from tests.integration.capture.starting import UNLIMITED
 from tests.support import patience, processes
 from tests.support.collector import Collector
 from tests.support.namespaces import Namespace
@@ -71,7 +72,7 @@ def tried_in_a_worker(namespace: Namespace, server: MariaDB, folder: Path, sandb
     """What a worker of a live tree could do once it was at work; that the tree then stops in order is checked here."""
     options = (
         f'paths.state="{folder}/state"', f'paths.run="{folder}/run"', f"capture.ports=[{server.port}]",
-        "workers.count=2", f'workers.sandbox="{sandbox}"', *patience.PROCESS,
+        "workers.count=2", f'workers.sandbox="{sandbox}"', *UNLIMITED, *patience.PROCESS,
     )  # fmt: skip
     settings = [word for one in options for word in ("--set", one)]
     processes.run(processes.querytap("keygen", *settings))

@@ -4,7 +4,18 @@ import dataclasses
 
 import pytest
 
-from collector.channel import MAGIC, RECORD_BYTES, Statistics, Traffic, unpack
+from collector.channel import (
+    MAGIC,
+    ORDER_BYTES,
+    RECORD_BYTES,
+    Costs,
+    Order,
+    Reach,
+    Statistics,
+    Traffic,
+    unpack,
+    unpack_order,
+)
 
 RECORD = Statistics(
     worker=63,
@@ -108,3 +119,35 @@ def test_a_damaged_record_of_an_interface_is_refused() -> None:
         unpack(packed[:6] + b"\x80" + packed[7:])
     with pytest.raises(ValueError, match="no interface's name"):
         unpack(packed[:12] + bytes(16) + packed[28:])
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Costs(passed_ps=570_000, other_ps=350_000),
+        Reach(kept=2**63, all=2**64 - 1, kept_connections=3, connections=9),
+    ],
+)
+def test_costs_and_reach_come_back_as_they_were_packed(record: Costs | Reach) -> None:
+    assert unpack(record.pack()) == record
+    with pytest.raises(ValueError, match="bytes, expected"):
+        unpack(record.pack() + b"x")
+
+
+def test_a_part_that_is_more_than_the_whole_is_refused() -> None:
+    with pytest.raises(ValueError, match="more than the whole"):
+        Reach(kept=2, all=1, kept_connections=0, connections=0)
+
+
+@pytest.mark.parametrize("responses", ["none", "first", "timing", "all"])
+@pytest.mark.parametrize("captures", [False, True])
+def test_an_order_comes_back_as_it_was_packed(responses: str, captures: bool) -> None:
+    order = Order(responses=responses, halvings=10, captures=captures)
+    assert len(order.pack()) == ORDER_BYTES
+    assert unpack_order(order.pack()) == order
+
+
+@pytest.mark.parametrize("record", [b"", b"QTO1", b"XXXX\0\0\0", b"QTO1\x09\0\0", b"QTO1\0\xff\0"])
+def test_what_is_no_order_is_refused(record: bytes) -> None:
+    with pytest.raises(ValueError, match="order"):
+        unpack_order(record)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import select
 import socket
 import stat
 from pathlib import Path
@@ -59,3 +60,30 @@ def test_what_was_left_in_its_place_is_replaced_and_others_than_owner_and_group_
     for _ in range(2):
         Listening(tmp_path / "records.sock").close()
     assert stat.S_IMODE((tmp_path / "records.sock").stat().st_mode) == 0o660
+
+
+def test_what_is_written_back_is_taken_and_wakes_who_waits(tmp_path: Path) -> None:
+    outlet = Listening(tmp_path / "records.sock")
+    with connected(tmp_path / "records.sock") as reader:
+        assert select.select([outlet.fd], [], [], 5)[0], "somebody has come"
+        assert outlet.send(b"hello")
+        assert outlet.take() is None
+        reader.send(b"order")
+        assert select.select([outlet.fd], [], [], 5)[0]
+        assert outlet.take() == b"order"
+        assert outlet.take() is None
+    assert outlet.take() is None
+    assert not select.select([outlet.fd], [], [], 0)[0], "who has gone wakes nobody any more"
+    outlet.close()
+
+
+def test_the_end_of_a_pair_is_told_once() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    outlet = Inherited(ours.detach())
+    theirs.send(b"order")
+    assert outlet.take() == b"order"
+    theirs.close()
+    select.select([outlet.fd], [], [], 5)
+    assert outlet.take() is None
+    assert not select.select([outlet.fd], [], [], 0)[0]
+    outlet.close()

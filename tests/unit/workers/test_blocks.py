@@ -228,7 +228,7 @@ def test_the_head_tells_what_the_block_is() -> None:
         "statements": 1,
         "before": {"packets_used": 1},
         "after": COUNTERS,
-        "summary": {"errors": 1},
+        "summary": {"errors": 1, "sessions": 1},
         "final": False,
     }
 

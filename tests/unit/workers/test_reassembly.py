@@ -71,6 +71,16 @@ def test_a_hole_in_an_answer_is_given_up_when_it_is_old() -> None:
     assert told(made).rows == 2, "it lay inside a row"
 
 
+def test_where_answers_are_left_out_nothing_of_one_is_waited_for() -> None:
+    made, connection = capture()
+    made.pipeline.answers_are_left_out(True)
+    packets = answer(connection)
+    made.feed(*packets[:1], *packets[3:])
+    assert made.counted("answer_gaps", "answer_gap_bytes", "gaps") == (1, 2000, 0)
+    found = told(made)
+    assert (found.status, found.sql) == ("result", b"SELECT a FROM t")
+
+
 def test_a_hole_in_an_answer_is_given_up_when_too_much_waits_behind_it() -> None:
     for made, connection in (capture(flow_bytes=3000), capture(all_bytes=4000)):
         packets = answer(connection)

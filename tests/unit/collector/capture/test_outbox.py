@@ -31,6 +31,7 @@ def received(channel: socket.socket) -> list[int]:
             one = unpack(channel.recv(1000))
         except BlockingIOError:
             return found
+        assert isinstance(one, Statistics | Traffic)
         found.append(one.kernel_passed if isinstance(one, Statistics) else one.incoming)
 
 

@@ -15,6 +15,7 @@ from collector.capture.listeners import Listener
 from collector.capture.namespaces import OWN, Namespace
 from collector.capture.servers import ServerError, Servers
 from collector.capture.site import Site
+from collector.channel import Order
 from collector.config import Config
 from workers import page
 
@@ -35,6 +36,9 @@ class Slot:
 
     def serve(self, ports: page.Ports) -> None:
         self.done.append(ports)
+
+    def leave_out_answers(self, whether: bool) -> None:
+        self.done.append(whether)
 
     def set_filter(self, program: tuple[Instruction, ...]) -> None:
         self.done.append(program)
@@ -124,6 +128,29 @@ def test_workers_learn_of_a_port_before_its_packets_pass(host: Host, slot: Slot)
     assert not site.pending
     assert slot.done[2:] == [program(3306, 3307)]
     assert site.ports == (3306, 3307)
+
+
+def test_an_order_narrows_what_passes_and_the_last_one_holds(host: Host, slot: Slot) -> None:
+    site = site_of(host, slot)
+    site.look(1.0)
+    site.adapt(1.0)
+
+    def passes(order: Order) -> object:
+        site.obey(order, 2.0)
+        site.adapt(2.0)
+        return slot.done[-1]
+
+    def filter_of(responses: str, keep: float) -> object:
+        return packet_filter.build(Selection(ports=(3306,), local=True, responses=responses, keep=keep))
+
+    assert passes(Order(responses="none", halvings=2)) == filter_of("none", 0.25)
+    assert slot.done[-2] is True, "workers know before the filter is another one"
+    assert passes(Order(responses="none", captures=False)) == packet_filter.drop_all()
+    assert passes(Order(responses="all")) == filter_of("first", 1.0), "no more than is configured"
+    assert slot.done[-2] is False
+    count = len(slot.done)
+    passes(Order(responses="all"))
+    assert len(slot.done) == count
 
 
 def test_a_worker_that_does_not_answer_is_not_waited_for_long(host: Host, slot: Slot) -> None:

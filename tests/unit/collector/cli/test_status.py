@@ -36,7 +36,10 @@ def a_status(age_s: float = 0.0, **changes: Any) -> dict[str, Any]:  # noqa: ANN
         "rates": {"statements_per_s": 4.0, "packets_per_s": 9.0},
         "batches": {"stored": 7, "waiting": 0, "discarded": 0, "evicted": 0},
         "store": {"place": "/srv/archive", "trouble": None},
-        "budget": {"cpu_percent": 10.0, "measured": {"cpu_percent": 1.5}},
+        "budget": {
+            "cpu_percent": 10.0, "own_percent": 1.5, "kernel_percent": 0.5, "calibrated": True, "level": "full",
+            "since_ns": 0, "why": "",
+        },
         "warnings": ["the key is here"],
     }
     return {**found, **changes}
@@ -72,7 +75,7 @@ def test_it_says_where_it_listens_what_it_counted_and_what_to_mind() -> None:
     assert "capture    method ring: the first choice\ncapture    fanout hash\n" in shown
     assert "aggregator 2" in shown
     assert "capture 0" not in shown
-    assert "1.5 % of a core used, 10.0 % allowed" in shown
+    assert "1.5 % of a core, and 0.5 % in the kernel (calibrated); 10.0 % allowed" in shown
     assert "passed 12, dropped 1, taken 11, lost 0" in shown
     assert "decoded 5, shipped 3" in shown
     assert "interfaces: lo 7 in 0 out, eth0 1 in 3 out" in shown

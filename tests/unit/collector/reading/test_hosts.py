@@ -53,6 +53,11 @@ def test_two_headers_tell_how_an_instance_is(
     assert bool(reason) == bool(found.reasons)
 
 
+def test_what_is_given_up_for_the_budget_is_a_reason() -> None:
+    found = state({**ledger(decoded=9), "budget": {"level": "1/4", "spans": [], "coverage": {}}}, ledger())
+    assert (found.state, found.reasons) == (SHEDDING, ("level 1/4 to keep to the budget",))
+
+
 def test_counts_of_another_run_are_not_taken_off() -> None:
     found = state(ledger(decoded=9, dropped=7), ledger(decoded=99, dropped=99), run="other")
     assert (found.state, found.statements, found.seconds) == (SHEDDING, 9, 0.0)
