@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import veth
-from tests.support import processes
-from tests.support.collector import UNLIMITED_PERCENT
+from tests.support import patience, processes
 
 _START_S: Final = 60
 _STOP_S: Final = 60
@@ -41,7 +40,7 @@ class Setting:
             f'capture.responses="{self.responses}"',
             f"capture.ring_mib={self.ring_mib}",
             f"workers.count={self.workers}",
-            f"budget.cpu_percent={UNLIMITED_PERCENT}",
+            f"budget.cpu_percent={patience.UNLIMITED_PERCENT}",
             f'paths.state="{folder}/state"',
             f'paths.run="{volatile}"',
             *self.more,

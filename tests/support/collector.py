@@ -23,8 +23,6 @@ from workers.settings import Responses
 
 START_TIMEOUT_S = patience.seconds(60)
 STOP_TIMEOUT_S = 60
-UNLIMITED_PERCENT = 6400
-"""The CPU cap of a querytap that is to record everything, however slow its build is."""
 
 
 class Archive:
@@ -94,7 +92,7 @@ class Collector(Archive):
             x_ports=list(x_ports),
             responses=responses,
             workers=workers,
-            cpu_percent=UNLIMITED_PERCENT,
+            cpu_percent=patience.UNLIMITED_PERCENT,
             state=folder / "state",
             run=self._run,
         )

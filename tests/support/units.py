@@ -9,7 +9,7 @@ from typing import Self
 
 import psutil
 
-from tests.support import processes
+from tests.support import patience, processes
 from tests.support.collector import CONFIG, Archive
 from tests.support.manager import TIMEOUT_S, Service
 from tests.support.namespaces import Namespace
@@ -26,7 +26,15 @@ class Units(Archive):
         state, run = folder / "state", folder / "run"
         for path in (state, run):
             path.mkdir()
-        text = CONFIG.format(port=port, x_ports=[], responses="first", workers=workers, state=state, run=run)
+        text = CONFIG.format(
+            port=port,
+            x_ports=[],
+            responses="first",
+            workers=workers,
+            cpu_percent=patience.UNLIMITED_PERCENT,
+            state=state,
+            run=run,
+        )
         self._config.write_text(text, encoding="utf-8")
         processes.run(processes.querytap("keygen", "--config", str(self._config)))
         self._namespace = namespace

@@ -76,6 +76,7 @@ def install() -> None:
     Path("/etc/querytap").mkdir(exist_ok=True)
     Path("/etc/querytap/querytap.toml").write_text(
         f"[capture]\nring_mib = {_RING_MIB}\nblock_timeout_ms = {_BLOCK_TIMEOUT_MS}\n"
+        f"[budget]\ncpu_percent = {patience.UNLIMITED_PERCENT}\n"
     )
     for name in UNITS:
         patient = _UNITS_FOLDER / f"{name}.service.d" / "patience.conf"

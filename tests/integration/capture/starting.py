@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support import patience, processes, records
-from tests.support.collector import UNLIMITED_PERCENT
 from tests.support.namespaces import Namespace
 
-UNLIMITED = (f"budget.cpu_percent={UNLIMITED_PERCENT}",)
+UNLIMITED = (f"budget.cpu_percent={patience.UNLIMITED_PERCENT}",)
 SCENARIOS = "tests.integration.capture.scenarios"
 _WAIT_S = patience.seconds(30)
 

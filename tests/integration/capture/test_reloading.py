@@ -22,8 +22,8 @@ import pytest
 from collector.config.option import toml
 from collector.supervisor.lifecycle import READY
 from tests.integration.capture.starting import Started, statements, status, texts, wait_for, wait_until
-from tests.support import gaps, numbered, processes, recording, records
-from tests.support.collector import UNLIMITED_PERCENT, Collector
+from tests.support import gaps, numbered, patience, processes, recording, records
+from tests.support.collector import Collector
 from tests.support.namespaces import Namespace
 from tests.support.recording import Load, Senders, Share
 from tests.support.servers import MariaDB
@@ -45,7 +45,7 @@ def other(namespace: Namespace) -> Iterator[MariaDB]:
 
 def configuration(folder: Path, **sections: Mapping[str, object]) -> str:
     """A file's text."""
-    sections.setdefault("budget", {"cpu_percent": UNLIMITED_PERCENT})
+    sections.setdefault("budget", {"cpu_percent": patience.UNLIMITED_PERCENT})
     sections["paths"] = {"state": f"{folder}/state", "run": f"{folder}/run"}
     return "\n".join(
         f"[{name}]\n" + "".join(f"{option} = {toml(value)}\n" for option, value in options.items())
