@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from collector.cli.main import COMMANDS
 from collector.config import reference
 from collector.monitor import reference as metrics
 from tests.architecture import sources
+from tests.support import dashboards
 from workers import counters
 
 ROOT = sources.ROOT
@@ -40,6 +43,15 @@ def test_a_generated_file_is_what_the_options_say(name: str) -> None:
 def test_the_reference_of_metrics_is_what_the_families_say() -> None:
     written = (ROOT / metrics.PATH).read_text(encoding="utf-8")
     assert written == metrics.document(), "python -m collector.monitor.reference --write"
+
+
+def test_the_dashboard_is_what_its_panels_say_and_each_metric_in_it_is_declared() -> None:
+    script = ROOT / "packaging" / "grafana" / "dashboard.py"
+    assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0, f"python {script}"
+    patterns = [re.compile(re.escape(name).replace(r"\*", r"\w+")) for name in metrics.declared()]
+    unknown = [name for name in dashboards.names() if not any(pattern.fullmatch(name) for pattern in patterns)]
+    assert unknown == []
+    assert len(dashboards.names()) > 50
 
 
 @pytest.mark.parametrize("counter", counters.NAMES)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from tests.support import patience, processes
+from tests.support import dashboards, patience, processes
 from tests.support.folders import reachable_folder
 from tests.support.namespaces import Namespace
 from tests.support.servers import PASSWORD, USER, MariaDB, free_port
@@ -23,6 +23,21 @@ from tests.support.servers import PASSWORD, USER, MariaDB, free_port
 pytestmark = [pytest.mark.integration, pytest.mark.either_build]
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
+ELSEWHERE = {
+    "querytap_mysql_down",
+    "querytap_mysql_lock_blocked",
+    "mysql_slave_status_seconds_behind_master",
+    "mysql_slave_status_slave_io_running",
+    "mysql_slave_status_slave_sql_running",
+    "querytap_mysql_replica_gtid_behind",
+    "mysql_binlog_size_bytes",
+    "mysql_info_schema_table_size",
+    "querytap_statements_total",
+    "querytap_packets_dropped_total",
+    "querytap_packets_lost_total",
+    "querytap_budget_cpu_percent",
+}
+"""Of the dashboard, what a server that is up has only with a lock, a source, a binary log, tables; and the ledger's."""
 WAIT_S = patience.seconds(60)
 
 
@@ -111,6 +126,16 @@ def test_one_process_without_a_right_serves_servers_and_host_and_makes_no_archiv
         assert process.wait(WAIT_S) == 0
     assert not (folder / "state").exists()
     assert not (folder / "run").exists()
+
+
+def test_each_metric_of_the_dashboard_is_there(server: MariaDB, folder: Path) -> None:
+    port = free_port()
+    with server.connect(), running(configured(folder, server, port)) as process:
+        text = page_with("querytap_processes 1.0", port, process)
+        text = page_with("node_filesystem_size_bytes", port, process)
+        text = page_with("mysql_global_status_queries", port, process)
+    missing = {name for name in dashboards.names() if f"\n{name}{{" not in text and f"\n{name} " not in text}
+    assert missing == ELSEWHERE, "rename it, or say here when it is there"
 
 
 def test_it_is_run_by_who_is_not_root(server: MariaDB, folder: Path) -> None:

@@ -111,6 +111,26 @@ class Namespace:
         return socket.socket(fileno=listening)
 
 
+class Host(Namespace):
+    """None: what is started in it runs beside the test, on the host's own network."""
+
+    def __init__(self) -> None:
+        """Make nothing."""
+
+    @property
+    def pid(self) -> int:
+        """This process."""
+        return os.getpid()
+
+    def close(self) -> None:
+        """Leave the host as it is."""
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """The command itself."""
+        return list(command)
+
+
+
 def _listen(to: str) -> None:
     with socket.socket(fileno=int(to)) as receiver, socket.create_server(("127.0.0.1", 0)) as made:
         socket.send_fds(receiver, [b"-"], [made.fileno()])

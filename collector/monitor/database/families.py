@@ -41,6 +41,7 @@ ROW_OPERATIONS: Final = _of_server(
 INSTRUMENTS_LOST: Final = _of_server(
     "mysql_global_status_performance_schema_lost_total", "counter", "What did not fit.", "instrumentation"
 )
+ISOLATION: Final = _of_server("mysql_transaction_isolation", "gauge", "Always 1.", "level")
 VARIABLES: Final = _of_server("mysql_global_variables_*", "gauge", "A number of SHOW GLOBAL VARIABLES.")
 
 INNODB_GAUGE: Final = _of_server("mysql_info_schema_innodb_metrics_*", "gauge", "Of INNODB_METRICS, a level.")

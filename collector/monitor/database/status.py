@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from collector.monitor.database import families as of
-from collector.monitor.database.values import metric_name, number
+from collector.monitor.database.values import metric_name, number, text
 from collector.monitor.families import Family, Reading
 
 Row = Mapping[str, Any]
@@ -25,6 +25,7 @@ _BY_GROUP: Final = {
     "performance_schema": of.INSTRUMENTS_LOST,
 }
 _POOL_STATES: Final = frozenset({"data", "free", "misc", "old"})
+_ISOLATION: Final = frozenset({"tx_isolation", "transaction_isolation"})
 _MOST_NAMES: Final = 4096
 
 
@@ -49,6 +50,8 @@ def of_variables(rows: Rows) -> Iterator[Reading]:
         value = number(row["Value"])
         if value is not None:
             yield Reading(of.VARIABLES, value, ending=metric_name(row["Variable_name"]))
+        elif row["Variable_name"] in _ISOLATION:
+            yield Reading(of.ISOLATION, 1, (text(row["Value"]),))
 
 
 @functools.lru_cache(_MOST_NAMES)

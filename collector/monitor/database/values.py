@@ -8,7 +8,7 @@ from typing import Final
 
 _WORDS: Final = {
     "yes": 1.0, "on": 1.0, "primary": 1.0,
-    "no": 0.0, "off": 0.0, "connecting": 0.0, "non-primary": 0.0, "disconnected": 0.0,
+    "no": 0.0, "off": 0.0, "connecting": 0.0, "non-primary": 0.0, "disconnected": 0.0, "disabled": 0.0,
 }  # fmt: skip
 _NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
 _TIME: Final = "%b %d %H:%M:%S %Y GMT"  # of Ssl_server_not_after

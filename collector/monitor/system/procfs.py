@@ -30,7 +30,7 @@ _OF_KERNEL: Final = {
 _PAGING: Final = re.compile(r"oom_kill|pgpg(?:in|out)|pswp(?:in|out)|pg(?:maj)?fault")
 
 # What node_exporter leaves out too: parts of other disks, and what is none.
-_NO_DISK: Final = re.compile(r"(?:z?ram|loop|fd|(?:h|s|v|xv)d[a-z]|nvme\d+n\d+p)\d+")
+_NO_DISK: Final = re.compile(r"(?:ram|loop|fd|(?:h|s|v|xv)d[a-z]|nvme\d+n\d+p)\d+")
 _DISK: Final[tuple[tuple[Family, float], ...]] = (
     (of.READS, 1),
     (of.READS_MERGED, 1),

@@ -35,4 +35,6 @@ def test_counters_of_a_group_are_one_family_with_a_label() -> None:
 def test_what_is_no_number_is_left_out() -> None:
     assert list(of_status(rows(Ssl_cipher="", Rsa_public_key="-----BEGIN"))) == []
     found = [(reading.name, reading.value) for reading in of_variables(rows(Log_bin="ON", Datadir="/x", Port="3306"))]
+    (isolation,) = of_variables(rows(transaction_isolation="REPEATABLE-READ"))
+    assert (isolation.name, isolation.labels) == ("mysql_transaction_isolation", ("REPEATABLE-READ",))
     assert found == [("mysql_global_variables_log_bin", 1), ("mysql_global_variables_port", 3306)]
