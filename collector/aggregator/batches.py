@@ -9,11 +9,13 @@ from typing import Any, Final
 
 from collector.aggregator.compress import Compressor
 from collector.archive.heads import BlockHead
-from collector.archive.layout import KIND_BLOCKS, KIND_SUMMARY
+from collector.archive.layout import KIND_BLOCKS, KIND_METRICS, KIND_SUMMARY
 from collector.archive.packing import pack
 
 LEDGER_EVERY_NS: Final = 60_000_000_000
 SUMMARY_FORMAT: Final = 1
+METRICS_FORMAT: Final = 1
+MAX_SAMPLES_BYTES: Final = 1 << 20
 MAX_SUMMARY_BYTES: Final = 4 << 20
 MOST_GROUPS: Final = 4096  # of about 1 MiB of content each; the header has a place for every frame
 
@@ -77,6 +79,16 @@ class Batch:
             held.first_ns = min(held.first_ns or head.first_ns, head.first_ns)
             held.last_ns = max(held.last_ns, head.last_ns)
 
+    def add_sample(self, sample: bytes) -> None:
+        """Take a sample of the monitor, packed; it goes with the batch whenever that closes.
+
+        Of more than MAX_SAMPLES_BYTES the last ones are left out: a monitor that sends faster than it may.
+        """
+        held = self._held
+        if held.samples_bytes + len(sample) <= MAX_SAMPLES_BYTES:
+            held.samples.append(sample)
+            held.samples_bytes += len(sample)
+
     def deadline_ns(self) -> int:
         """The monotonic time at which it is due by age."""
         quiet = self._held.began_ns + self._limits.ledger_every_ns
@@ -96,9 +108,12 @@ class Batch:
         held, self._held = self._held, _Held(began_ns=now_ns)
         content_bytes = self._compressor.content_bytes
         summary = self._compressor.compress(b"".join(held.summary))
-        groups = ((KIND_SUMMARY, summary), *((KIND_BLOCKS, frame) for frame in self._compressor.take()))
+        groups = [(KIND_SUMMARY, summary), *((KIND_BLOCKS, frame) for frame in self._compressor.take())]
+        if held.samples:
+            metrics = b"".join((pack({"format": METRICS_FORMAT}), *held.samples))
+            groups.append((KIND_METRICS, self._compressor.compress(metrics)))
         return ClosedBatch(
-            groups,
+            tuple(groups),
             held.first_ns or realtime_ns,
             held.last_ns or realtime_ns,
             held.blocks,
@@ -118,6 +133,8 @@ class _Held:
     summary: list[bytes] = field(default_factory=lambda: [pack({"format": SUMMARY_FORMAT})])
     summary_bytes: int = 0
     statements: Counter[int] = field(default_factory=Counter)
+    samples: list[bytes] = field(default_factory=list)
+    samples_bytes: int = 0
 
 
 def _entry(head: BlockHead) -> dict[str, Any]:

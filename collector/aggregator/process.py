@@ -287,6 +287,7 @@ class Aggregator:
     def _take_sample(self, record: bytes) -> None:
         try:
             self._sample = read_sample(record)
+            self._batch.add_sample(record)
         except SampleError as error:
             self._warn(f"the monitor sent something else than a sample: {error}")
 

@@ -11,6 +11,7 @@ from collector.archive.packing import unpack_bounded
 MAX_SAMPLE_BYTES: Final = 64 << 10
 
 _MOST_FIGURES: Final = 64  # in a map or a list
+_LONGEST_TEXT: Final = 256
 _DEPTH: Final = 2  # a map of maps
 
 
@@ -19,7 +20,7 @@ class SampleError(ValueError):
 
 
 def read_sample(record: bytes) -> Mapping[str, Any]:
-    """A sample: names and numbers, lists of numbers, and maps of these. Raises SampleError."""
+    """A sample: names and numbers or short texts, lists of these, and maps of these. Raises SampleError."""
     try:
         sample = unpack_bounded(record, bin_bytes=0)
     except ValueError as error:
@@ -40,10 +41,12 @@ def _check(figures: dict[object, object], depth: int) -> None:
             _check(value, depth - 1)
         elif isinstance(value, list) and len(value) <= _MOST_FIGURES:
             if not all(map(_is_figure, value)):
-                raise SampleError("a list of something else than numbers")
+                raise SampleError("a list of something else than figures")
         elif not _is_figure(value):
-            raise SampleError("something else than a number")
+            raise SampleError("something else than a figure")
 
 
 def _is_figure(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _LONGEST_TEXT and value.isprintable()
     return value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))

@@ -31,6 +31,7 @@ END_SIGNATURE: Final = b"querytap object v1 end\x00"
 
 KIND_SUMMARY: Final = 1
 KIND_BLOCKS: Final = 2
+KIND_METRICS: Final = 3
 KIND_CONTINUES: Final = 0x80  # the next frame carries on with the same zstd frame
 KIND_FOLLOWS: Final = 0x40  # this frame carries on with the one before
 KIND_MASK: Final = 0x3F

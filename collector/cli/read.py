@@ -21,6 +21,7 @@ from collector.reading.archive import ArchiveError, Entry, Listing
 from collector.reading.formats import FORMATS, encode
 from collector.reading.ledgers import last_headers, ledger_record, render_ledger
 from collector.reading.merge import Opened, in_order_of_time
+from collector.reading.metrics import render, samples
 from collector.reading.pool import Pool
 from collector.reading.printing import Printing
 from collector.reading.runs import Aside
@@ -42,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--raw", action="store_true", help="with JSON: the SQL's bytes as sent too, as sql_base64")
     parser.add_argument("--follow", action="store_true", help="then go on with what is written, until interrupted")
     parser.add_argument("--ledger", action="store_true", help="print the last ledger instead; needs no key")
+    parser.add_argument(
+        "--metrics",
+        action="store_true",
+        help="print what the host and its servers were doing instead: the monitor's samples, as text or JSON lines",
+    )
     add_filters(parser)
     add_limit(parser)
 
@@ -54,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.ledger:
             search_of(arguments)  # what is wrong in it is wrong here too
             _print_ledgers(arguments, reporter)
+        elif arguments.metrics:
+            _print_metrics(arguments, wanted_of(arguments), reporter)
         else:
             _Reading(arguments, wanted_of(arguments), reporter).run()
     except ArchiveError as error:
@@ -133,6 +141,12 @@ def _following(place: Place) -> Iterator[Listing]:
         if entries:
             yield Listing(entries, listing.notes)
         time.sleep(_FOLLOW_S)
+
+
+def _print_metrics(arguments: argparse.Namespace, wanted: Wanted, reporter: Reporter) -> None:
+    found = samples(place_of(arguments).entries(), wanted, reporter)
+    for sample in itertools.islice(found, arguments.limit):
+        print(json.dumps(sample, default=str) if arguments.format == "json" else render(sample))
 
 
 def _print_ledgers(arguments: argparse.Namespace, reporter: Reporter) -> None:

@@ -80,7 +80,7 @@ class Monitor:
         return True
 
     def _sample(self) -> None:
-        sample = self._sampler.sample()
+        sample = self._watching.with_figures(self._sampler.sample())
         if self._outlet is not None:
             self._outlet.send(msgpack.packb(sample))  # without room: the next one says the same
         self._watching.post(sample)

@@ -17,6 +17,7 @@ from collector.monitor.polling import Polling
 from collector.monitor.serving.opening import ServingError, open_server
 from collector.monitor.serving.render import Page, page
 from collector.monitor.serving.web import Server
+from collector.monitor.summary import Summary
 from collector.monitor.system import disks, host
 from collector.monitor.system.processes import ServerProcesses
 
@@ -33,6 +34,7 @@ class Watching:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._board = Board()
+        self._summary = Summary()
         self._polling = Polling(self._board)
         self._server: Server | None = None
         self._refused = ""
@@ -62,6 +64,11 @@ class Watching:
         self._polling.check()
         if self._server is not None:
             self._server.answer_next()
+
+    def with_figures(self, sample: Mapping[str, Any]) -> dict[str, Any]:
+        """*sample* with the figures of host and servers that go into the archive."""
+        figures = self._summary.take(self._board.all())
+        return {**sample, **figures, "host": {**sample["host"], **figures["host"]}}
 
     def post(self, sample: Mapping[str, Any]) -> None:
         """Show what was measured of querytap, with the ledger."""

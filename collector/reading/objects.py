@@ -22,6 +22,7 @@ from collector.archive.layout import (
     KIND_CONTINUES,
     KIND_FOLLOWS,
     KIND_MASK,
+    KIND_METRICS,
     KIND_SUMMARY,
     MAX_CONTENT_BYTES,
     PREFIX,
@@ -52,7 +53,7 @@ __all__ = [
 
 Report = Callable[[str], None]
 
-_KINDS: Final = {KIND_SUMMARY, KIND_BLOCKS}
+_KINDS: Final = {KIND_SUMMARY, KIND_BLOCKS, KIND_METRICS}
 
 
 @dataclass(frozen=True, slots=True)

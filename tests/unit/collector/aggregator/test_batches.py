@@ -6,8 +6,8 @@ import zstandard
 
 from collector.aggregator import batches
 from collector.aggregator.batches import Batch, Limits
-from collector.archive.layout import KIND_BLOCKS, KIND_SUMMARY
-from collector.archive.packing import unpack_stream
+from collector.archive.layout import KIND_BLOCKS, KIND_METRICS, KIND_SUMMARY
+from collector.archive.packing import pack, unpack_stream
 from tests.unit.collector.aggregator.making import SECOND, START_NS, head, head_bytes
 
 LIMITS = Limits(max_bytes=1 << 20, max_age_ns=10 * SECOND)
@@ -103,3 +103,27 @@ def test_other_limits_hold_for_what_is_gathered_already() -> None:
     batch.adapt(Limits(max_bytes=1, max_age_ns=10 * SECOND), 3)
     assert batch.due(5 * SECOND)
     assert batch.close(6 * SECOND, START_NS).blocks == 1
+
+
+def test_samples_of_the_monitor_come_last_and_only_once() -> None:
+    batch = batch_with({"sequence": 4})
+    batch.add_sample(pack({"time_ns": 1}))
+    batch.add_sample(pack({"time_ns": 2}))
+    closed = batch.close(0, 1)
+    assert [kind for kind, _ in closed.groups] == [KIND_SUMMARY, KIND_BLOCKS, KIND_METRICS]
+    held = zstandard.ZstdDecompressor().decompress(closed.groups[-1][1])
+    assert list(unpack_stream(held, bin_bytes=0)) == [
+        {"format": batches.METRICS_FORMAT},
+        {"time_ns": 1},
+        {"time_ns": 2},
+    ]
+    assert [kind for kind, _ in batch.close(0, 1).groups] == [KIND_SUMMARY]
+
+
+def test_more_samples_than_there_is_room_for_are_left_out() -> None:
+    batch = batch_with()
+    sample = pack({"a": "x" * 1000})
+    for _ in range(2 * batches.MAX_SAMPLES_BYTES // len(sample)):
+        batch.add_sample(sample)
+    held = zstandard.ZstdDecompressor().decompress(batch.close(0, 1).groups[-1][1])
+    assert batches.MAX_SAMPLES_BYTES - 2 * len(sample) < len(held) <= batches.MAX_SAMPLES_BYTES + 100
