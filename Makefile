@@ -52,7 +52,7 @@ test-interpreted: $(VENV)/.installed
 	$(INTERPRETED) $(BIN)/python -m pytest $(PARALLEL) --ignore=tests/system -m "not either_build" $(ARGS)
 
 test-system: build
-	@packaging/build/debian-packages server guest
+	@packaging/build/debian-packages server guest clouds
 	$(COMPILED) $(BIN)/python -m pytest tests/integration tests/system $(ARGS)
 
 explore: build

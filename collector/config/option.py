@@ -293,14 +293,14 @@ def user_name() -> Check:
 
 
 def server_url() -> Check:
-    """The URL of a server, which names no user and no path."""
+    """The URL of a server, perhaps with a path there; it names no user."""
 
     def problem(value: str) -> str | None:
-        if re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+/?", value, re.ASCII) is None:
-            return "must be https:// and a host, perhaps with a port"
+        if re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[A-Za-z0-9._~-]+)*/?", value, re.ASCII) is None:
+            return "must be https:// and a host, perhaps with a port and a path"
         return None
 
-    return Check("https:// and a host, perhaps with a port", problem)
+    return Check("https:// and a host, perhaps with a port and a path", problem)
 
 
 def listen_address() -> Check:

@@ -52,11 +52,11 @@ def stored(*sequences: int) -> list[str]:
 class Sender:
     """A spool and its uploader, driven as the aggregator's main loop drives them."""
 
-    def __init__(self, folder: Path, endpoint: str, *, secret: str = SECRET_KEY, **store: object) -> None:
+    def __init__(self, folder: Path, endpoint: str = "", *, secret: str = SECRET_KEY, **store: object) -> None:
         self.credentials = folder / "credentials"
         self.write_credentials(ACCESS_KEY, secret)
-        settings = {"url": f"s3://{BUCKET}/folder", "endpoint": endpoint, "timeout_s": 20, **store}
-        config = from_mapping({"store": {"credentials_file": str(self.credentials), **settings}})
+        settings = {"url": f"s3://{BUCKET}/folder", "endpoint": endpoint, "timeout_s": 20}
+        config = from_mapping({"store": {"credentials_file": str(self.credentials), **settings, **store}})
         self.spool = Spool(folder / "spool", 1 << 30, 0)
         self.up = Uploader(self.spool, config, Objects())
 
