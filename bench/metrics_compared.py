@@ -26,6 +26,7 @@ from bench import machine
 from bench.monitoring import monitoring
 from tests.support import exporters
 from tests.support.debian import UnavailableError
+from tests.support.mysql97 import MySQL97
 from tests.support.namespaces import Host
 from tests.support.servers import PASSWORD, USER, MariaDB
 
@@ -34,6 +35,12 @@ PATH: Final = "docs/metrics-compared.md"
 Series = tuple[str, tuple[tuple[str, str], ...]]
 Page = Mapping[Series, float]
 
+_BINLOG: Final = ("--log-bin=bin", "--server-id=1")
+_PREPARATION: Final = (
+    "CREATE DATABASE IF NOT EXISTS shop",
+    "CREATE TABLE shop.stock (id INT PRIMARY KEY)",
+    "INSERT INTO shop.stock VALUES (1), (2)",
+)
 _OURS: Final = ("node_", "mysql_")
 _OF_THE_EXPORTER: Final = re.compile(r"(?:node_scrape_|node_exporter_|mysql_exporter_|node_textfile_)")
 _CLOSE: Final = 0.02
@@ -89,15 +96,26 @@ def fetched(url: str) -> str:
         return text
 
 
-def read_all(folder: Path) -> tuple[str, str, str, dict[str, str], str]:
-    """Our page, those of the exporters of mysqld and of the host, SHOW GLOBAL STATUS, and the server's version."""
+class Seen(NamedTuple):
+    """What was read of one server."""
+
+    version: str
+    ours: str
+    mysqld: str
+    node: str
+    status: dict[str, str]
+
+
+def read_all(folder: Path, server: MariaDB | MySQL97) -> Seen:
+    """Our page, those of both exporters, and SHOW GLOBAL STATUS."""
+    server.folder.chmod(0o755)  # for its socket
     with ExitStack() as stack:
-        server = stack.enter_context(MariaDB(Host(), ("--log-bin=bin", "--server-id=1")))
-        server.folder.chmod(0o755)  # for its socket
         _, node = stack.enter_context(exporters.of_node())
         _, mysqld = stack.enter_context(exporters.of_mysqld(folder, server.port, USER, PASSWORD))
-        server.execute("CREATE TABLE stock (id INT PRIMARY KEY)", "INSERT INTO stock VALUES (1), (2)")
-        other = server.connect()  # so that there is a thread to be told of
+        root = stack.enter_context(pymysql.connect(unix_socket=str(server.socket), user="root", autocommit=True))
+        cursor = stack.enter_context(root.cursor())
+        for statement in _PREPARATION:
+            cursor.execute(statement)
         _, url = stack.enter_context(monitoring(folder, server))
         ours = ""
         while "mysql_global_status_queries" not in ours or "node_filesystem_size_bytes" not in ours:
@@ -106,36 +124,46 @@ def read_all(folder: Path) -> tuple[str, str, str, dict[str, str], str]:
             except OSError:
                 continue  # it is about to listen
         theirs = fetched(mysqld), fetched(node)
-        with pymysql.connect(unix_socket=str(server.socket), user="root") as root, root.cursor() as cursor:
-            cursor.execute("SHOW GLOBAL STATUS")
-            status = dict(cursor.fetchall())
-            cursor.execute("SELECT VERSION()")
-            ((version,),) = cursor.fetchall()
-        other.close()
-    return ours, *theirs, status, version
+        cursor.execute("SHOW GLOBAL STATUS")
+        status = dict(cursor.fetchall())
+        cursor.execute("SELECT VERSION()")
+        ((version,),) = cursor.fetchall()
+    return Seen(str(version), ours, *theirs, status)
 
 
 def document(folder: Path) -> str:
     """The text of the page."""
-    ours, mysqld, node, status, version = read_all(folder)
-    mine = parsed(ours, without="server")
     where = machine.describe()
     lines = [
         "# Metrics beside the exporters",
         "",
         "<!-- Written by `python bench/metrics_compared.py --write`. -->",
         "",
-        "querytap, Debian's prometheus-mysqld-exporter 0.14.0 and prometheus-node-exporter 1.5.0, and",
-        f"`SHOW GLOBAL STATUS` of {version}, read one after the other",
-        f"within some seconds ({where['time']}, Linux {where['kernel']}). Labels are compared too, apart from",
-        f"`server`, which querytap adds. Values agree where they differ by no more than {_CLOSE:.0%}: what the",
-        "others ask in between counts.",
+        "querytap, Debian's prometheus-mysqld-exporter 0.14.0 and prometheus-node-exporter 1.5.0, and `SHOW GLOBAL",
+        f"STATUS`, read one after the other within some seconds ({where['time']}, Linux {where['kernel']}).",
+        "Labels are compared too, apart from `server`, which querytap adds. Values agree where they differ by no more",
+        f"than {_CLOSE:.0%}: what the others ask in between counts.",
     ]
-    for title, theirs, prefix in (("mysqld_exporter", mysqld, "mysql_"), ("node_exporter", node, "node_")):
-        part = {series: value for series, value in mine.items() if series[0].startswith(prefix)}
-        lines += ["", f"## {title}", "", *_section(compare(part, parsed(theirs)))]
-    lines += ["", "## SHOW GLOBAL STATUS", "", *_status(mine, status)]
+    with MariaDB(Host(), _BINLOG) as mariadb:
+        seen = read_all(folder, mariadb)
+    lines += _of_server(f"MariaDB {seen.version}", seen)
+    host = _only(parsed(seen.ours, without="server"), "node_")
+    with MySQL97(Host(), ("--performance-schema=ON", *_BINLOG)) as mysql:
+        lines += _of_server("MySQL", read_all(folder, mysql))
+    lines += ["", "## The host, beside node_exporter", "", *_section(compare(host, parsed(seen.node)))]
     return "\n".join(lines) + "\n"
+
+
+def _of_server(title: str, seen: Seen) -> Iterator[str]:
+    mine = _only(parsed(seen.ours, without="server"), "mysql_")
+    if seen.version not in title:
+        title += f" {seen.version}"
+    yield from ("", f"## {title}, beside mysqld_exporter", "", *_section(compare(mine, parsed(seen.mysqld))))
+    yield from ("", f"## {title}, beside SHOW GLOBAL STATUS", "", *_status(mine, seen.status))
+
+
+def _only(page: Page, prefix: str) -> Page:
+    return {series: value for series, value in page.items() if series[0].startswith(prefix)}
 
 
 def _section(found: Compared) -> Iterator[str]:

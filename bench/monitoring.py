@@ -25,6 +25,7 @@ from bench import machine
 from bench.pipeline import cpu
 from tests.support import exporters, processes
 from tests.support.debian import UnavailableError
+from tests.support.mysql97 import MySQL97
 from tests.support.namespaces import Host
 from tests.support.servers import PASSWORD, USER, MariaDB, free_port
 
@@ -35,7 +36,7 @@ _ACCEPT: Final = "application/openmetrics-text;version=1.0.0,text/plain;version=
 
 
 @contextmanager
-def monitoring(folder: Path, server: MariaDB) -> Iterator[tuple[int, str]]:
+def monitoring(folder: Path, server: MariaDB | MySQL97) -> Iterator[tuple[int, str]]:
     """`querytap run` in mode "monitor" with defaults for the rest; its process and where its metrics are."""
     credentials = folder / "database.cnf"
     credentials.write_text(f"[client]\nuser = {USER}\npassword = {PASSWORD}\n", encoding="utf-8")
