@@ -14,6 +14,8 @@ COMMAND_WORD: Final = 0
 RUN: Final = 0
 DRAIN: Final = 1
 """Empty the ring, send the last block, exit."""
+LEAVE: Final = 2
+"""Leave in the ring what has not been taken, send the last block, exit."""
 
 HEARTBEAT_WORD: Final = 1
 """When the worker was last seen at work: CLOCK_MONOTONIC in ns, 0 before its first step."""

@@ -35,6 +35,7 @@ from workers.page import (
     FIRST_COUNTER_WORD,
     HEARTBEAT_WORD,
     INTERFACE_WORDS,
+    LEAVE,
     PORTS_KNOWN_WORD,
     PORTS_VERSION_WORD,
     read_ports,
@@ -57,6 +58,7 @@ _LAST_BLOCK_NS: Final = 10_000_000_000
 _LINGER_MS: Final = 5_000
 _COLLECT_NS: Final = 60_000_000_000
 _ORPHAN_S: Final = 20
+_ORPHAN_DRAIN_NS: Final = 8_000_000_000  # with _LAST_BLOCK_NS it is within that
 _BUSY_TICK_NS: Final = 1_000_000_000
 _LONGEST_IN_RING_NS: Final = 10_000_000_000
 _IN_KERNEL_NS: Final = 1_500_000_000  # a block that is not full is handed over after a second at the latest
@@ -161,7 +163,12 @@ class Loop:
     @property
     def drain_wanted(self) -> bool:
         """Whether capture asked for the end."""
-        return self._words[COMMAND_WORD] == DRAIN
+        return self._words[COMMAND_WORD] in {DRAIN, LEAVE}
+
+    @property
+    def leave_wanted(self) -> bool:
+        """Whether it is to end with what it has taken, whatever else is in the ring."""
+        return self._words[COMMAND_WORD] == LEAVE
 
     def step(self, now_ns: int) -> bool:
         """Take at most one block of the ring; True when there was one, so that there may be more.
@@ -312,6 +319,8 @@ class Worker:
         while True:
             loop.beat(now := time.monotonic_ns())
             stop = loop.drain_wanted or self._orphaned.up  # read before the ring: what is in it now is to be taken
+            if loop.leave_wanted or self._orphaned.long_ago(now):
+                break
             if loop.step(time.time_ns()):
                 continue
             if loop.stalled:
@@ -388,11 +397,17 @@ class _Flag:
 
     def __init__(self) -> None:
         self.up = False
+        self._since_ns = 0
         self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         """Becomes readable then, which a signal alone does not do for who waits."""
         signal.signal(ORPHANED, self._raise)
 
+    def long_ago(self, now_ns: int) -> bool:
+        """Whether it is up for so long that what was in the ring is to be left there: packets may come for ever."""
+        return self.up and now_ns - self._since_ns > _ORPHAN_DRAIN_NS
+
     def _raise(self, *_: object) -> None:
+        self._since_ns = time.monotonic_ns()
         self.up = True
         signal.alarm(_ORPHAN_S)
         os.eventfd_write(self.fd, 1)

@@ -332,6 +332,13 @@ class Capture:
                 slot.drain()
                 if slot.due is not None:  # who has just ended has a successor, which empties the ring
                     slot.due = min(slot.due, slot.soonest)
+        elif step is Step.LEAVE:
+            for slot in self._slots:
+                slot.leave()
+                if slot.pid:
+                    _log.warning(
+                        "worker %d does not come to the end of its ring and leaves the rest there", slot.number
+                    )
         elif step is Step.KILL:
             for slot in self._slots:
                 slot.due = None

@@ -210,6 +210,11 @@ class Slot:
         self._words[page.COMMAND_WORD] = self._command = page.DRAIN
         self.kick()
 
+    def leave(self) -> None:
+        """Tell the worker to end with what it has taken from the ring."""
+        self._words[page.COMMAND_WORD] = self._command = page.LEAVE
+        self.kick()
+
     def serve(self, ports: Ports) -> None:
         """Let the worker, and whichever comes after it, know the servers' ports."""
         self._ports = ports

@@ -16,6 +16,8 @@ class Step(enum.Enum):
     """Let no packet pass any more."""
     DRAIN = enum.auto()
     """The kernel has handed over every block: tell the workers to empty their rings and end."""
+    LEAVE = enum.auto()
+    """Half of the time is over: tell those that are left to end with what they have taken."""
     KILL = enum.auto()
     """Time is up for the workers that are left."""
     FINISH = enum.auto()
@@ -69,7 +71,7 @@ class StopPlan:
             return self._give(Step.FINISH)
         if now >= self._kill_at:
             return self._give(Step.KILL)
-        return None
+        return self._give(Step.LEAVE) if now >= self._leave_at() else None
 
     def due(self) -> float | None:
         """When next() is to be asked again at the latest, None when only an event can bring the next step."""
@@ -77,7 +79,13 @@ class StopPlan:
             return None
         if not self.draining:
             return self._shut_at + self._settle_s
-        return None if Step.KILL in self._given else self._kill_at
+        if Step.KILL in self._given:
+            return None
+        return self._kill_at if Step.LEAVE in self._given else self._leave_at()
+
+    def _leave_at(self) -> float:
+        assert self._shut_at is not None  # asked after a stop was
+        return (self._shut_at + self._settle_s + self._kill_at) / 2
 
     def _give(self, step: Step) -> Step | None:
         if step in self._given:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -71,6 +72,29 @@ def test_a_capture_process_that_is_killed_at_load_loses_no_packet(
     assert set(last(ledger).values()) == {RESTARTS}  # all are of one capture process, so to speak
     report(f"capture killed {RESTARTS} times at load: {missing.statements} of {len(loaded.sent)} statements missing")
     assert [worker["crashes"] for worker in ledger.values()] == [0, 0], "it is capture that was killed, no worker"
+    assert (lost(ledger, "packets"), lost(ledger, "statements")) == (0, 0)
+    assert account.invented == []
+    assert (missing.statements, missing.problems) == (0, [])
+
+
+def test_workers_that_do_not_come_to_the_end_of_their_rings_leave_the_rest_to_the_next(loaded: Loaded) -> None:
+    units = loaded.units
+    units.configure("process.stop_timeout_s=10")
+    units.start()
+    with loaded.sending():
+        workers = units.workers()
+        for worker in workers:
+            worker.suspend()  # as slow as can be, while packets go on coming
+        with ThreadPoolExecutor() as pool:
+            stopped = pool.submit(units.capture.stop)
+            units.wait_until(lambda: units.complaint().count("leaves the rest there") == len(workers))
+            for worker in workers:
+                worker.resume()
+            assert stopped.result() == 0, units.complaint()
+        assert "is killed" not in units.complaint()
+        units.capture.start()
+        loaded.wait_for_packets()
+    ledger, account, missing = accounts(loaded)
     assert (lost(ledger, "packets"), lost(ledger, "statements")) == (0, 0)
     assert account.invented == []
     assert (missing.statements, missing.problems) == (0, [])

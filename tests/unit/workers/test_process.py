@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import os
+import select
+import signal
+import time
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +21,7 @@ from workers.page import (
     DRAIN,
     FIRST_COUNTER_WORD,
     HEARTBEAT_WORD,
+    LEAVE,
     PORTS_KNOWN_WORD,
     Ports,
     write_ports,
@@ -263,7 +268,9 @@ def test_the_page_carries_the_command_and_the_heartbeat() -> None:
     made, words = loop(Ring(), Pipeline(), Sender())
     assert not made.drain_wanted
     words[COMMAND_WORD] = DRAIN
-    assert made.drain_wanted
+    assert (made.drain_wanted, made.leave_wanted) == (True, False)
+    words[COMMAND_WORD] = LEAVE
+    assert (made.drain_wanted, made.leave_wanted) == (True, True)
     made.beat(12345)
     assert words[HEARTBEAT_WORD] == 12345
 
@@ -356,3 +363,18 @@ def test_a_busy_worker_ticks_again_soon_after_the_clock_was_set_back() -> None:
     times.pass_(12 * SECOND)
     made.step(times.realtime_ns)
     assert len(pipeline.ticks) == ticks + 1
+
+
+def test_a_worker_that_is_left_alone_takes_from_its_ring_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "alarm", lambda _: 0)
+    before = signal.getsignal(process.ORPHANED)
+    try:
+        flag = process._Flag()  # noqa: SLF001  # the worker that has it is a process of its own
+        assert not flag.long_ago(1 << 62)
+        signal.raise_signal(process.ORPHANED)
+        assert select.select([flag.fd], [], [], 0)[0]
+        assert not flag.long_ago(time.monotonic_ns() + 1 * SECOND)
+        assert flag.long_ago(time.monotonic_ns() + 9 * SECOND)
+        os.close(flag.fd)
+    finally:
+        signal.signal(process.ORPHANED, before)

@@ -127,6 +127,12 @@ def test_draining_is_told_to_whoever_has_the_page(slot: Slot) -> None:
     assert words(slot)[page.COMMAND_WORD] == page.DRAIN
 
 
+def test_leaving_the_rest_is_told_to_whoever_has_the_page(slot: Slot) -> None:
+    slot.leave()
+    slot.next_incarnation()
+    assert words(slot)[page.COMMAND_WORD] == page.LEAVE
+
+
 def test_a_worker_cannot_tell_the_next_one_to_end_nor_what_to_read(slot: Slot) -> None:
     forge(slot)
     assert page.read_ports(words(slot)) == (0, Ports((), ()))

@@ -30,10 +30,13 @@ def test_draining_begins_later_than_the_block_timeout() -> None:
     assert due > 0.5
 
 
-def test_workers_that_do_not_end_within_the_bound_are_killed_once() -> None:
+def test_workers_that_do_not_end_within_the_bound_are_told_to_leave_the_rest_and_killed_once() -> None:
     plan = StopPlan(block_timeout_s=0.1, bound_s=10)
     plan.request(0.0)
     assert [plan.next(1.0, workers=1) for _ in range(3)] == [Step.SHUT, Step.DRAIN, None]
+    half = plan.due()
+    assert half == (0.25 + 10) / 2
+    assert [plan.next(half, workers=1) for _ in range(2)] == [Step.LEAVE, None]
     assert plan.due() == 10.0
     assert plan.next(10.0, workers=1) is Step.KILL
     assert plan.next(10.1, workers=1) is None
@@ -67,4 +70,4 @@ def test_another_bound_is_that_of_a_stop_that_is_asked_for_later() -> None:
     plan.request(0.0)
     plan.bound(20)
     assert [plan.next(1.0, workers=1) for _ in range(2)] == [Step.SHUT, Step.DRAIN]
-    assert plan.due() == 40.0
+    assert plan.due() == (0.25 + 40) / 2.0
