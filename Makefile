@@ -19,7 +19,7 @@ export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help build demo test test-interpreted test-system explore fuzz bench monitoring reading idle micro lint clean
+.PHONY: help build demo test test-interpreted test-system explore fuzz bench budget monitoring reading idle micro lint clean
 
 help:
 	@echo "make demo              record a real server's traffic for ten seconds and show what was collected"
@@ -31,6 +31,7 @@ help:
 	@echo "make bench             CPU a statement of the whole process tree, beside tcpdump (about 8 minutes, wants root)"
 	@echo "make idle              CPU and wake-ups of each process while no statement comes (about 3 minutes)"
 	@echo "make monitoring        CPU and memory of mode monitor, beside Debian's exporters with ARGS=--beside (about 6 minutes)"
+	@echo "make budget            CPU, levels and coverage under a load of several times the cap (about 7 minutes, wants root)"
 	@echo "make reading           CPU of digest and search over a generated archive, beside grep and pt-query-digest"
 	@echo "make micro             CPU of one compiled module at a time"
 	@echo "make lint              ruff, and mypy --strict"
@@ -72,6 +73,9 @@ idle: build
 monitoring: build
 	@packaging/build/debian-packages server
 	$(COMPILED) $(BIN)/python bench/monitoring.py $(ARGS)
+
+budget: build
+	$(COMPILED) $(BIN)/python bench/budget $(ARGS)
 
 reading: build
 	$(COMPILED) $(BIN)/python bench/reading $(ARGS)

@@ -18,18 +18,22 @@ from collector.budget.levels import Level, saving
 
 FAR_ABOVE: Final = 1.25
 """So much above the cap (1.0) one measurement is enough."""
+STILL_ABOVE: Final = 1.1
+"""The same shortly after load was shed: part of the cost stays whatever is shed, and more has to go at once."""
 AIM: Final = 0.8
 """Load is shed until so much of the cap should be used."""
 ROOM: Final = 0.85
 """Load is taken on again where no more than that of the cap should be used then,"""
 PEAK: Final = 1.1
-"""and no more than that in the dearest second."""
+"""and no more than that in the dearest RECENT_S: single seconds in which objects are sealed say little."""
 RECENT_S: Final = 2.5
 """The mean of so long a time is not to be above the cap."""
 HOLD_S: Final = 6.0
 """So long little must be used before load is taken on again."""
 LONGEST_HOLD_S: Final = 300.0
 _WINDOW_S: Final = 10.0
+_IN_A_ROW_S: Final = 10.0
+"""Within this time of one step down, another one goes twice as far."""
 _REVERSED_S: Final = 30.0
 """A step up that is taken back within this time was wrong."""
 _STEADY_S: Final = 90.0
@@ -102,6 +106,8 @@ class Governor:
         self._since = _Since(settled=True)
         self._now_s = 0.0
         self._went_up_at_s = -_REVERSED_S
+        self._in_a_row = 0
+        """Steps down, each soon after the one before."""
         self._why = ""
 
     @property
@@ -150,6 +156,9 @@ class Governor:
             step.hold_s = min(2 * step.hold_s, LONGEST_HOLD_S)
         if wanted < self._number:
             self._went_up_at_s = self._now_s
+            self._in_a_row = 0
+        else:
+            self._in_a_row = self._in_a_row + 1 if self._since.seconds <= _IN_A_ROW_S else 1
         before = measured.percent if wanted > self._number else _mean(self._since.recent, _WINDOW_S)
         self._since = _Since(number=self._number, percent=before)
         self._number = wanted
@@ -160,14 +169,16 @@ class Governor:
 
     def _down(self, measured: Measurement) -> tuple[int, str]:
         recent = self._since.recent
-        if measured.percent > FAR_ABOVE * self._cap:
+        again = self._in_a_row > 0 and self._since.seconds <= _IN_A_ROW_S
+        if measured.percent > (STILL_ABOVE if again else FAR_ABOVE) * self._cap:
             used, span = measured.percent, measured.seconds
         elif sum(one.seconds for one in recent) >= RECENT_S and _mean(recent, RECENT_S) > self._cap:
             used, span = _mean(recent, RECENT_S), RECENT_S
         else:
             return self._number, ""
+        least = self._number + (1 << self._in_a_row if again else 1)
         wanted, expected = self._number, used
-        while wanted + 1 < len(self._levels) and (wanted == self._number or expected > AIM * self._cap):
+        while wanted + 1 < len(self._levels) and (wanted < least or expected > AIM * self._cap):
             wanted += 1
             expected /= saving(self._levels[wanted]).least
         return wanted, f"{used:.1f} % of a core in {span:.1f} s, {self._cap:g} % allowed"
@@ -179,7 +190,7 @@ class Governor:
         if self._number == 0 or since.seconds < step.hold_s:
             return self._number, ""
         factor = self._factor()
-        mean, peak = _mean(since.recent, _WINDOW_S), max(one.percent for one in since.recent)
+        mean, peak = _mean(since.recent, _WINDOW_S), _peak(since.recent)
         if mean * factor > ROOM * self._cap or peak * factor > PEAK * self._cap:
             return self._number, ""
         return self._number - 1, f"{mean:.1f} % of a core used, {self._cap:g} % allowed"
@@ -207,6 +218,12 @@ def _of_answers(level: Level) -> bool:
 
 def _first_hold_s(level: Level) -> float:
     return HOLD_S if level.captures else _BLIND_HOLD_S
+
+
+def _peak(recent: deque[Measurement]) -> float:
+    """The dearest RECENT_S among the last measurements."""
+    found = list(recent)
+    return max(_mean(found[: number + 1], RECENT_S) for number in range(len(found)))
 
 
 def _mean(recent: Sequence[Measurement] | deque[Measurement], seconds: float) -> float:

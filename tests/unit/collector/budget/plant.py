@@ -27,17 +27,20 @@ class Plant:
     """Between a decision and its effect."""
     backlog_s: float = 0.5
     """So long what was captured before is still worked on."""
+    filter_factor: float = 0.0
+    """Which part of what all would cost is spent on packets that the filter drops, whatever is shed."""
     phase_s: float = 0.0
     """By how much measurements are off the full second."""
 
     def percent(self, load: float, level: Level) -> float:
         """What is used at *level*."""
+        fixed = self.fixed_percent + (load * self.filter_factor if level.joined else 0.0)
         if not level.captures:
-            return self.fixed_percent
+            return fixed
         cost = load / (self.compression_factor if level.cheap else 1.0)
         if level.responses == "none":
             cost /= self.answers_factor
-        return self.fixed_percent + cost * level.share
+        return fixed + cost * level.share
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,14 @@ def test_a_step_of_the_load_costs_at_most_two_seconds_of_it(cap: float, times: f
     assert found.changes(0.0, 30.0) == 0
 
 
+@pytest.mark.parametrize("filter_factor", [0.05, 0.15, 0.22])
+def test_what_stays_whatever_is_shed_does_not_keep_it_above_the_cap(filter_factor: float) -> None:
+    cap, times = 5.0, 4.0
+    found = run(step(0.3 * cap, times * cap, 30.0), 300.0, cap, Plant(filter_factor=filter_factor))
+    assert max(found.windows(37.0, 300.0)) <= TOLERATED * cap
+    assert found.changes(100.0) <= 8
+
+
 @pytest.mark.parametrize("cap", CAPS)
 def test_what_the_cap_allows_is_used(cap: float) -> None:
     found = run(step(0.3 * cap, 12.0 * cap, 30.0), 300.0, cap, Plant(fixed_percent=0.05 * cap))
