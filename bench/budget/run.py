@@ -134,7 +134,7 @@ def _coverage(archive: Path) -> dict[str, Any]:
         coverage = header.ledger["budget"]["coverage"]
         count = header.counts["statements"]
         captured += count
-        estimated += count / coverage["share"] if coverage["share"] else 0
+        estimated += coverage["statements"]
         kinds[coverage["of"]] = kinds.get(coverage["of"], 0) + 1
         errors.append(coverage["error"])
     return {"captured": captured, "estimated": round(estimated), "kinds": kinds, "errors": errors}

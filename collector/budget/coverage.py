@@ -41,6 +41,8 @@ class Coverage:
     kind: Kind
     error: float | None
     """How far the share may be off, as a part of itself: twice the standard deviation. None: nobody knows."""
+    statements: float = 0.0
+    """How many there were, captured or not; where nothing was captured the share alone would not tell."""
 
     def as_map(self) -> dict[str, Any]:
         """Plain values."""
@@ -48,6 +50,7 @@ class Coverage:
             "share": round(self.share, 6),
             "of": self.kind.value,
             "error": None if self.error is None else round(self.error, 4),
+            "statements": round(self.statements),
         }
 
 
@@ -119,9 +122,9 @@ class Estimate:
         if self._blind:
             self._note(Coverage(0.0, Kind.NOMINAL, None))
         if self._worst.kind is Kind.WHOLE:
-            return self._worst
+            return Coverage(1.0, Kind.WHOLE, 0.0, self._total)
         share = min(self._statements / self._total, 1.0) if self._total else self._stretch.share
-        return Coverage(share, self._worst.kind, self._worst.error)
+        return Coverage(share, self._worst.kind, self._worst.error, self._total)
 
     def _settle(self) -> None:
         """Where nothing is captured, what comes is known from segments alone."""

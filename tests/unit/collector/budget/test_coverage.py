@@ -49,6 +49,7 @@ def test_what_comes_while_nothing_is_captured_is_known_from_segments() -> None:
     estimate.segments(500, 1000)
     estimate.statements(500, 5)
     found = estimate.take()
+    assert found.statements == pytest.approx(4000)
     assert found.share == pytest.approx(500 / (3000 + 1000))
     assert found.kind is Kind.SEGMENTS
 
