@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, Final
 import psutil
 
 from collector import channel
+from collector.archive.heads import BlockHead
 from collector.budget import kernel
 from collector.budget.cap import cap_percent
 from collector.budget.coverage import Estimate
@@ -27,17 +29,10 @@ _NS: Final = 1_000_000_000
 _GRACE_NS: Final = 5 * _NS
 """After the start, which costs more than what follows: it is measured, and nothing is given up for it."""
 _SHORTEST_NS: Final = _NS // 5
+_MOST_SESSIONS: Final = 1 << 20
 _PICO: Final = 1000
 
 _log = logging.getLogger("aggregator")
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What the ledger says, since the start."""
-
-    passed: int
-    decoded: int
 
 
 @dataclass(slots=True)
@@ -47,7 +42,6 @@ class _Before:
     at_ns: int
     reading: Reading
     packets: Packets
-    decoded: int
 
 
 class Budget:
@@ -61,19 +55,17 @@ class Budget:
         self._meter = meter
         self._seen = seen
         self._governor = Governor(_ladder(config), _cap(config))
-        self._before = _Before(now_ns, meter.read(now_ns / _NS), Packets(0, seen(config)), 0)
+        self._before = _Before(now_ns, meter.read(now_ns / _NS), Packets(0, seen(config)))
         self._begun_ns: int | None = None
         self._costs = Costs()
         self._reach: Reach | None = None
         self._estimate = Estimate()
-        self._share()
+        self._share(0)
         self._spans = Spans()
         self._sessions: Counter[int] = Counter()
         self._since_ns = 0
         self._why = ""
         self._own_percent = self._kernel_percent = 0.0
-        self._fresh = False
-        """Whether the level has changed with the last measurement: what comes next is partly of the one before."""
 
     @property
     def level(self) -> Level:
@@ -83,8 +75,8 @@ class Budget:
     def adapt(self, config: Config) -> None:
         """Keep to what is said now."""
         self._config = config
-        self._fresh = True
         self._governor.bound(_ladder(config), _cap(config))
+        self._share(time.time_ns())
 
     def take(self, record: channel.Costs | Reach) -> None:
         """Take what capture tells of the kernel and of the servers' sockets."""
@@ -95,33 +87,33 @@ class Budget:
         if before is not None and record.all >= before.all and record.kept >= before.kept:
             self._estimate.segments(record.kept - before.kept, record.all - before.all)
 
-    def note_sessions(self, worker: int, sessions: int) -> None:
-        """A block of that worker has statements of so many connections."""
-        self._sessions[worker] = max(self._sessions[worker], sessions)
+    def take_block(self, head: BlockHead) -> None:
+        """A block of a worker has come."""
+        sessions = head.summary.get("sessions", 0)
+        if isinstance(sessions, int) and 0 <= sessions <= _MOST_SESSIONS:
+            self._sessions[head.worker] = max(self._sessions[head.worker], sessions)
+        if head.statements:
+            self._estimate.statements(head.statements, head.last_ns, self._sessions.total())
 
     def order(self) -> Order:
         """What capture is to let pass."""
         level = self.level
         return Order(responses=level.responses, halvings=level.halvings, captures=level.captures)
 
-    def measure(self, now_ns: int, realtime_ns: int, counts: Counts, *, recording: bool) -> Decision | None:
+    def measure(self, now_ns: int, realtime_ns: int, passed: int, *, recording: bool) -> Decision | None:
         """Measure what was used since the last time, and decide; None where there is nothing to decide yet.
 
-        *recording*: all processes have started.
+        *passed*: packets since the start that passed the filter; *recording*: all processes have started.
         """
         before = self._before
         if now_ns - before.at_ns < _SHORTEST_NS:
             return None
         reading = self._meter.read(now_ns / _NS)
         seconds = (now_ns - before.at_ns) / _NS
-        packets = Packets(counts.passed, self._seen(self._config))
+        packets = Packets(passed, self._seen(self._config))
         self._own_percent = 100 * spent(before.reading, reading) / seconds
         self._kernel_percent = kernel.percent(before.packets, packets, seconds, self._costs)
-        self._before = _Before(now_ns, reading, packets, counts.decoded)
-        self._estimate.statements(max(counts.decoded - before.decoded, 0), self._sessions.total())
-        if self._fresh:
-            self._fresh = False
-            self._share()
+        self._before = _Before(now_ns, reading, packets)
         if not recording:
             return None
         if self._begun_ns is None:
@@ -158,13 +150,13 @@ class Budget:
             "why": self._why,
         }
 
-    def _share(self) -> None:
-        self._estimate.share_is(self.level.share * self._config.capture.keep_percent / 100)
+    def _share(self, realtime_ns: int) -> None:
+        self._estimate.share_is(self.level.share * self._config.capture.keep_percent / 100, realtime_ns)
 
     def _changed(self, decision: Decision, realtime_ns: int) -> None:
         level = decision.level
         self._since_ns, self._why = realtime_ns, decision.why
-        self._fresh = True
+        self._share(realtime_ns)
         self._spans.note(level.name, decision.why, realtime_ns)
         _log.warning("budget: level %s from now on, as %s", level.name, decision.why)
 

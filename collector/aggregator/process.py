@@ -14,7 +14,7 @@ from collector import child
 from collector.aggregator.admission import refusal
 from collector.aggregator.batches import Batch, Limits
 from collector.aggregator.bounds import bounds_of
-from collector.aggregator.budget import Budget, Counts
+from collector.aggregator.budget import Budget
 from collector.aggregator.ending import Ending
 from collector.aggregator.inlet import Inlet
 from collector.aggregator.intake import Intake
@@ -41,7 +41,6 @@ _MS: Final = 1_000_000
 _NS: Final = 1_000_000_000
 _CHEAP_ZSTD: Final = -3
 """Level of zstd where nothing is to be had more cheaply: a negative one, which gives up some of what it would find."""
-_MOST_SESSIONS: Final = 1 << 20
 _MOST_RECORDS: Final = 256  # of statistics, before the workers have their turn
 
 _log = logging.getLogger("aggregator")
@@ -207,12 +206,9 @@ class Aggregator:
 
     def _govern(self, now_ns: int, ledger: Mapping[int, WorkerLedger]) -> None:
         """Measure what querytap costs, and have capture and compression do what that allows."""
-        counts = Counts(
-            passed=sum(worker.passed for worker in ledger.values()),
-            decoded=sum(worker.decoded for worker in ledger.values()),
-        )
+        passed = sum(worker.passed for worker in ledger.values())
         recording = self._ledger.started() and not self._ending.begun
-        decision = self._budget.measure(now_ns, time.time_ns(), counts, recording=recording)
+        decision = self._budget.measure(now_ns, time.time_ns(), passed, recording=recording)
         if decision is not None and decision.changed:
             self._batch.adapt(_limits(self._config), self._zstd_level)
         self._statistics.answer(self._budget.order().pack())
@@ -319,7 +315,7 @@ class Aggregator:
                 self._malformed(worker, refused)
             elif self._ledger.take_block(head):
                 self._batch.add(head, head_bytes, body, now_ns)
-                self._budget.note_sessions(head.worker, _sessions(head.summary))
+                self._budget.take_block(head)
                 if self._batch.due(now_ns) and not self._shipper.full:
                     self._ship(now_ns, final=False)
             else:
@@ -439,12 +435,6 @@ LIVE: Final[Live[Aggregator]] = {
     "budget.cpu_percent": Aggregator.adapt_budget,
     "budget.cpu_percent_of_host": Aggregator.adapt_budget,
 }
-
-
-def _sessions(summary: Mapping[str, Any]) -> int:
-    """Connections of which a block has statements, as the worker says."""
-    found = summary.get("sessions", 0)
-    return found if isinstance(found, int) and 0 <= found <= _MOST_SESSIONS else 0
 
 
 def _limits(config: Config) -> Limits:

@@ -8,6 +8,7 @@ the filter is set to, which knows nothing of how much each of them says.
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -28,6 +29,7 @@ SEGMENTS_ERROR: Final = 0.05
 _SIGMAS: Final = 2.0
 _UNEQUAL: Final = 2.0
 """1 + the square of the variation of how much connections say: as for an exponential distribution."""
+_MOST_STRETCHES: Final = 64
 _FEW: Final = 100
 """Segments on captured connections below which their share says too little."""
 
@@ -59,6 +61,7 @@ class _Stretch:
     """A time in which the same share was captured."""
 
     share: float
+    from_ns: int
     kept: int = 0
     all: int = 0
     """Segments."""
@@ -74,7 +77,7 @@ class Estimate:
     """
 
     def __init__(self) -> None:
-        self._stretch = _Stretch(1.0)
+        self._stretches = deque([_Stretch(1.0, 0)], maxlen=_MOST_STRETCHES)
         self._per_segment: float | None = None
         """Statements a segment, as last seen."""
         self._statements = 0.0
@@ -82,26 +85,28 @@ class Estimate:
         self._worst = Coverage(1.0, Kind.WHOLE, 0.0)
         self._blind = False
 
-    def share_is(self, share: float) -> None:
-        """The filter keeps that share of the connections from now on."""
+    def share_is(self, share: float, now_ns: int) -> None:
+        """The filter keeps that share of the connections from *now_ns* (since 1970) on."""
         if share != self._stretch.share:
             self._settle()
-            self._stretch = _Stretch(share)
+            self._stretches.append(_Stretch(share, now_ns))
+        self._blind = self._blind or share <= 0.0
 
     def segments(self, kept: int, every: int) -> None:
         """The servers' sockets took in so many more segments on connections that are captured, and on all."""
         self._stretch.kept += kept
         self._stretch.all += every
 
-    def statements(self, count: int, connections: int) -> None:
-        """So many more were captured, on about so many connections."""
-        stretch = self._stretch
+    def statements(self, count: int, at_ns: int, connections: int) -> None:
+        """So many more were captured, the last at *at_ns*, on about so many connections.
+
+        They may have waited for long: it is the share of then that tells how many there were.
+        """
+        stretch = self._at(at_ns)
         stretch.statements += count
         self._statements += count
         if stretch.share >= 1.0:
             self._total += count
-        elif stretch.share <= 0.0:
-            self._blind = True
         elif stretch.kept >= _FEW:
             self._total += count * stretch.all / stretch.kept
             self._note(Coverage(0.0, Kind.SEGMENTS, SEGMENTS_ERROR))
@@ -115,8 +120,19 @@ class Estimate:
         found = self._found()
         self._statements = self._total = 0.0
         self._worst = Coverage(1.0, Kind.WHOLE, 0.0)
-        self._blind = False
+        self._blind = self._stretch.share <= 0.0
         return found
+
+    @property
+    def _stretch(self) -> _Stretch:
+        return self._stretches[-1]
+
+    def _at(self, at_ns: int) -> _Stretch:
+        """The one that *at_ns* is in; what comes of a time in which nothing passes was on its way before."""
+        for stretch in reversed(self._stretches):
+            if stretch.from_ns <= at_ns and stretch.share > 0.0:
+                return stretch
+        return self._stretches[0]
 
     def _found(self) -> Coverage:
         if self._blind:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import random
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ from collector.budget.levels import ladder
 from tests.unit.collector.budget.plant import Load, Plant, run
 
 CAPS = (1.0, 5.0, 10.0, 20.0)
+RECORDED = Path(__file__).with_name("recorded_load.json")
 TOLERATED = 1.1
 """Of the cap, in every window of ten seconds."""
 
@@ -89,6 +92,17 @@ def test_noise_does_not_make_it_waver(seed: int, mean: float) -> None:
     assert max(found.windows(20.0, 900.0)) <= 1.2 * cap
     assert found.changes(60.0) <= 60
     assert found.changes(450.0) <= 30
+
+
+@pytest.mark.parametrize("cap_share", [0.2, 0.5, 0.8])
+def test_a_recorded_load_is_kept_under_the_cap(cap_share: float) -> None:
+    recorded: list[float] = json.loads(RECORDED.read_text(encoding="utf-8"))["percent"]
+    cap = cap_share * max(recorded)
+    seconds = float(len(recorded))
+    found = run(lambda now: recorded[int(now)], seconds, cap, Plant(fixed_percent=0.1))
+    over = [window for window in found.windows(0.0, seconds) if window > TOLERATED * cap]
+    assert len(over) <= 0.05 * len(found.windows(0.0, seconds))
+    assert found.changes() <= seconds / 10
 
 
 @pytest.mark.parametrize("answers_factor", [1.0, 4.0, 30.0])
