@@ -59,6 +59,7 @@ COMMANDS = (
     Command("keygen", "make a pair of keys for reading the archive"),
     Command("key", "say what a key is, for whom an archive is sealed, and seal it for others", configured=False),
     Command("filters", "print the programs that say to the kernel which packets are captured"),
+    Command("alerts", "list the rules of alerts, and try the notifiers"),
     Command("grant", "print the account that the monitor takes on a server, as SQL", configured=False),
     Command("check", "check the configuration and report every problem"),
     Command("explain", "explain an option of the configuration", configured=False),

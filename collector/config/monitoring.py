@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 
-from collector.config.option import absolute_path, between, each, empty_or, listen_address, option, server_address
+from collector.config.option import (
+    absolute_path,
+    between,
+    each,
+    empty_or,
+    listen_address,
+    one_of,
+    option,
+    server_address,
+)
 
 MOST_SERVERS = 16
 
@@ -82,4 +91,39 @@ class MonitorOptions:
         applies="restart",
         check=empty_or(absolute_path()),
         example="/etc/querytap/metrics.key",
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AlertsOptions:
+    """What is told when something is wrong, and to whom: docs/alerts.md."""
+
+    file: str = option(
+        "",
+        "File with rules, silences and notifiers, in TOML. Empty: the starting set alone, whose alerts are in the log "
+        "and among the metrics.",
+        applies="restart",
+        check=empty_or(absolute_path()),
+        example="/etc/querytap/alerts.toml",
+    )
+    starting_set: str = option(
+        "on",
+        "Whether the rules that querytap brings are in force; a rule of the same name in alerts.file takes the place "
+        "of one of them.",
+        applies="restart",
+        check=one_of("on", "off"),
+    )
+    group_s: int = option(
+        30,
+        "Time for which a change waits for others, so that they are told together.",
+        unit="s",
+        applies="restart",
+        check=between(0, 3600),
+    )
+    repeat_s: int = option(
+        14_400,
+        "Time after which alerts that are still there are told again.",
+        unit="s",
+        applies="restart",
+        check=between(60, 604_800),
     )

@@ -9,7 +9,7 @@ import dataclasses
 import typing
 
 from collector.config.commands import COMMANDS
-from collector.config.monitoring import MonitorOptions
+from collector.config.monitoring import AlertsOptions, MonitorOptions
 from collector.config.option import (
     Option,
     absolute_path,
@@ -554,6 +554,7 @@ class Config:
     seal: SealOptions = SealOptions()
     budget: BudgetOptions = BudgetOptions()
     monitor: MonitorOptions = MonitorOptions()  # noqa: RUF009  # it is frozen
+    alerts: AlertsOptions = AlertsOptions()  # noqa: RUF009  # as above
     process: ProcessOptions = ProcessOptions()
     paths: PathsOptions = PathsOptions()
 

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Final
 
 from collector.monitor import own
+from collector.monitor.alerts import alerting
 from collector.monitor.database import families as database
 from collector.monitor.families import Family
 from collector.monitor.system import families as system
@@ -24,6 +25,7 @@ _PARTS: Final[tuple[tuple[str, ModuleType], ...]] = (
     ("Servers", database),
     ("The host", system),
     ("querytap itself", own),
+    ("Alerts", alerting),
 )
 
 

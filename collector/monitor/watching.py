@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from collector import jsonfile, places
 from collector.config import Config
 from collector.monitor import own
+from collector.monitor.alerts.alerting import Alerting
+from collector.monitor.alerts.alerting import read as read_rules
+from collector.monitor.alerts.rules import RulesError
 from collector.monitor.board import Board
 from collector.monitor.database.polled import PolledServer
 from collector.monitor.families import Reading, Readings
@@ -26,6 +30,7 @@ _log = logging.getLogger(__name__)
 HOST: Final = "host"
 FILE_SYSTEMS: Final = "file systems"
 OWN: Final = "querytap"
+ALERTS: Final = "alerts"
 
 
 class Watching:
@@ -37,6 +42,7 @@ class Watching:
         self._summary = Summary()
         self._polling = Polling(self._board)
         self._server: Server | None = None
+        self._alerting: Alerting | None = None
         self._refused = ""
         """Why it is not served, as was said last."""
 
@@ -49,6 +55,7 @@ class Watching:
             server = PolledServer(address, lambda: self._config.monitor)
             self._polling.add(f"server {address}", self._interval_s, server.read)
         self._open()
+        self._alerting = _alerting(self._config)
 
     def adopt(self, config: Config) -> None:
         """Go by another configuration."""
@@ -73,12 +80,16 @@ class Watching:
     def post(self, sample: Mapping[str, Any]) -> None:
         """Show what was measured of querytap, with the ledger."""
         self._board.post(OWN, (*own.of_sample(sample), *self._ledger()))
+        if self._alerting is not None:
+            self._board.post(ALERTS, self._alerting.take(self._board.all(), time.time()))
         if self._server is None:
             self._open()
 
     def close(self) -> None:
         """Poll and serve nothing more."""
         self._polling.close()
+        if self._alerting is not None:
+            self._alerting.close()
         if self._server is not None:
             self._server.server_close()
             self._server = None
@@ -115,6 +126,16 @@ class Watching:
 
     def _slow_interval_s(self) -> float:
         return self._config.monitor.slow_interval_s
+
+
+def _alerting(config: Config) -> Alerting | None:
+    """None where the rules cannot be read, which is logged: all else goes on."""
+    try:
+        return Alerting(config.alerts, *read_rules(config.alerts))
+    except RulesError as error:
+        for line in str(error).splitlines():
+            _log.error("there are no alerts: %s", line)
+        return None
 
 
 def _of_status(status: Mapping[str, Any]) -> Iterator[Reading]:

@@ -1,0 +1,1 @@
+"""Alerts: rules over metrics, what they come to, and who is told."""
