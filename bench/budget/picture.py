@@ -49,7 +49,7 @@ def _panels(parts: list[str], run: dict[str, Any], top: float) -> float:
     ]
     for name, lines, mark in panels:
         highest = max([1e-9, *(value for line in lines for _, value in line), *([mark] if mark else [])]) * 1.05
-        parted = [(highest * part, f"{highest * part:.3g}") for part in (0, 0.5, 0.9)]
+        parted = [(highest * part, _figure(highest * part)) for part in (0, 0.45, 0.9)]
         marks = list(enumerate(names)) if name == "level" else parted
         parts += _axes(name, top, last, [(mark / highest, label) for mark, label in marks if mark <= highest])
         for line, colour in zip(lines, _COLOURS, strict=False):
@@ -70,12 +70,16 @@ def _axes(name: str, top: float, last: float, marks: Sequence[tuple[float, str]]
     """The frame of a panel; *marks* are heights from 0 to 1 with what they stand for."""
     bottom = top + _PANEL
     yield f'<path d="M{_LEFT},{top} V{bottom} H{_WIDTH - _RIGHT}" fill="none" stroke="#444"/>'
-    yield f'<text x="6" y="{top + 10}">{escape(name)}</text>'
+    yield f'<text x="6" y="{top - 4}">{escape(name)}</text>'
     for height, label in marks:
         y = bottom - _PANEL * height + 4
         yield f'<text x="{_LEFT - 6}" y="{y:.1f}" text-anchor="end" font-size="9">{escape(label)}</text>'
     for at in range(0, int(last) + 1, 10):
         yield f'<text x="{_x(at, last):.1f}" y="{bottom + 14}" text-anchor="middle" font-size="10">{at}</text>'
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 or value == 0 else f"{value:.1f}"
 
 
 def _x(at: float, last: float) -> float:
