@@ -9,20 +9,21 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
 from collector import places
 from collector.aggregator.disk import trouble
 from collector.aggregator.durable import create_file
 from collector.archive.keyfile import (
+    INSTANCE,
     INSTANCE_PRIVATE,
     MAX_FILE_BYTES,
-    READER_PUBLIC,
+    PUBLIC,
     KeyFileError,
     read_keys,
     write_key,
 )
 from collector.archive.layout import MOST_STANZAS
+from collector.archive.readerkeys import public_key
 from collector.config import Config, StartError
 
 _REMEDY = "make a key pair with `querytap keygen`, or name files with public keys in seal.recipients"
@@ -38,7 +39,7 @@ def instance_key(folder: Path) -> Ed25519PrivateKey:
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
             raise StartError(f"{path} can be read by others (mode {mode:04o})", f"chmod 600 {path}")
-        keys = read_keys(_text(path), INSTANCE_PRIVATE, str(path))
+        keys = read_keys(_text(path), INSTANCE, str(path))
     except OSError as error:
         raise StartError(f"the key that this instance signs with cannot be used: {trouble(path, error)}") from error
     except KeyFileError as error:
@@ -62,8 +63,10 @@ def recipients(config: Config) -> list[bytes]:
     found: dict[bytes, None] = {}
     for path in files:
         try:
-            keys = read_keys(_text(path), READER_PUBLIC, str(path))
-            found.update((X25519PublicKey.from_public_bytes(key).public_bytes_raw(), None) for key in keys)
+            keys = read_keys(_text(path), PUBLIC, str(path))
+            for key in keys:
+                public_key(key)  # raises where it is none
+                found[key] = None
         except OSError as error:
             raise StartError(f"{path} cannot be read: {error.strerror}", _REMEDY) from error
         except (KeyFileError, InvalidKey, ValueError) as error:

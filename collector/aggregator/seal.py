@@ -34,7 +34,7 @@ def seal(
     recipients: Sequence[bytes],
     key: Ed25519PrivateKey,
 ) -> bytes:
-    """The whole object: *groups* are (kind, zstd frame), the summary first; *recipients* are raw X25519 public keys.
+    """The whole object: *groups* are (kind, zstd frame), the summary first; *recipients* are raw public keys.
 
     The header's `frames` and `content_key_hash` are filled in here. A fresh content key is made and forgotten.
     """

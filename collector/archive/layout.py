@@ -21,10 +21,15 @@ STANZA: Final = struct.Struct("<HH16s")  # type, length of the body, recipient
 SIGNATURE_BYTES: Final = 64  # Ed25519, RFC 8032
 HASH_BYTES: Final = 32  # SHA-256
 KEY_BYTES: Final = 32  # X25519, Ed25519, AES-256
+MLKEM_PUBLIC_BYTES: Final = 1184  # ML-KEM-768, FIPS 203
+MLKEM_SEED_BYTES: Final = 64
+HYBRID_PUBLIC_BYTES: Final = MLKEM_PUBLIC_BYTES + KEY_BYTES
+HYBRID_PRIVATE_BYTES: Final = MLKEM_SEED_BYTES + KEY_BYTES
 TAG_BYTES: Final = 16  # AES-GCM
 IDENTITY_BYTES: Final = 16
 
 STANZA_HPKE_X25519: Final = 1
+STANZA_HPKE_HYBRID: Final = 2  # ML-KEM-768 and X25519
 STANZA_INFO: Final = b"querytap object v1 content key\x00"
 HEADER_SIGNATURE: Final = b"querytap object v1 header\x00"
 END_SIGNATURE: Final = b"querytap object v1 end\x00"

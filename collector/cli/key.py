@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from collector.archive.keyfile import READER_PUBLIC, KeyFileError, identity, read_keys
+from collector.archive.keyfile import PUBLIC, KeyFileError, identity, read_keys
 from collector.cli.archives import add_archive, place_of, print_utf8, private_keys
 from collector.cli.options import add_config_arguments
 from collector.cli.progress import Reporter
@@ -131,7 +131,7 @@ def _reseal_one(entry: Entry, keys: Sequence[ReaderKey], add: Sequence[bytes], r
 
 def _public(path: Path) -> list[bytes]:
     try:
-        return read_keys(path.read_text("utf-8", "replace"), READER_PUBLIC, str(path))
+        return read_keys(path.read_text("utf-8", "replace"), PUBLIC, str(path))
     except KeyFileError as error:
         raise ConfigError([Problem("", str(error))]) from error
     except OSError as error:

@@ -17,13 +17,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder", type=Path, default=None, metavar="FOLDER", help='where to write (default: "keys" in paths.state)'
     )
+    parser.add_argument(
+        "--kind", choices=("hybrid", "x25519"), default="hybrid",
+        help="hybrid: who is to break it has to break ML-KEM-768 and X25519; x25519: that alone (default: %(default)s)",
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write reader.key and reader.pub; 1 when one of them is there already."""
     folder: Path = arguments.folder or places.keys_folder(config_from(arguments).paths.state)
     try:
-        pair = generate(folder)
+        pair = generate(folder, hybrid=arguments.kind == "hybrid")
     except FileExistsError as error:
         print(f"querytap: {error}; nothing was changed", file=sys.stderr)
         return 1
@@ -33,5 +37,5 @@ def run(arguments: argparse.Namespace) -> int:
         ) from error
     print(f"private key: {pair.private}  (opens the archive: keep it away from the recorded host)")
     print(f"public key:  {pair.public}  (the host seals with it)")
-    print(pair.public_line)
+    print(f"id:          {pair.id}")
     return 0

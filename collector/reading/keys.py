@@ -4,68 +4,76 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from collector import places
 from collector.archive.keyfile import (
-    INSTANCE_PRIVATE,
+    INSTANCE,
     MAX_FILE_BYTES,
-    READER_PRIVATE,
-    READER_PUBLIC,
+    PRIVATE,
+    PUBLIC,
     KeyFileError,
     identity,
     read_keys,
-    write_key,
+    write_private,
+    write_public,
 )
+from collector.archive.layout import HYBRID_PRIVATE_BYTES, HYBRID_PUBLIC_BYTES
+from collector.archive.readerkeys import generate as generate_raw
+from collector.archive.readerkeys import private_key, public_of
 
 __all__ = ["KeyDescription", "KeyFileError", "KeyPair", "ReaderKey", "describe", "generate", "load_private"]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """Where a new pair was written, and the line that names it to others."""
+    """Where a new pair was written, and what it is called."""
 
     private: Path
     public: Path
-    public_line: str
+    id: str
+    """What stanzas name it by."""
 
 
 class ReaderKey:
     """A private key that opens objects, and the name under which they are sealed for it."""
 
     def __init__(self, raw: bytes) -> None:
-        self.private = X25519PrivateKey.from_private_bytes(raw)
-        self.public_raw = self.private.public_key().public_bytes_raw()
+        self._raw = raw
+        self.private = private_key(raw)
+        self.public_raw = public_of(raw)
         self.recipient = identity(self.public_raw)
 
     def __reduce__(self) -> tuple[type[ReaderKey], tuple[bytes]]:
         """So that the processes that read with it can be given it."""
-        return ReaderKey, (self.private.private_bytes_raw(),)
+        return ReaderKey, (self._raw,)
 
 
-def generate(folder: Path) -> KeyPair:
+def generate(folder: Path, *, hybrid: bool = True) -> KeyPair:
     """Write a new pair into *folder*, which is made if missing: the private half for its owner alone.
+
+    *hybrid*: of ML-KEM-768 and X25519, else of X25519 alone.
 
     Raises FileExistsError when either file is there; nothing is ever overwritten.
     """
-    pair = KeyPair(folder / places.READER_PRIVATE, folder / places.READER_PUBLIC, "")
-    for path in (pair.private, pair.public):
+    private_path, public_path = folder / places.READER_PRIVATE, folder / places.READER_PUBLIC
+    for path in (private_path, public_path):
         if path.exists():
             raise FileExistsError(f"{path} is there already")
-    key = X25519PrivateKey.generate()
-    public = write_key(READER_PUBLIC, key.public_key().public_bytes_raw())
-    private = write_key(READER_PRIVATE, key.private_bytes_raw())
+    raw = generate_raw(hybrid=hybrid)
+    public_raw = public_of(raw)
+    public, private = write_public(public_raw), write_private(raw)
     made = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _create(
-        pair.private, f"# made {made}; opens what is sealed for the public key below\n# {public}\n{private}\n", 0o600
+        private_path, f"# made {made}; opens what is sealed for the public key below\n# {public}\n{private}\n", 0o600
     )
-    _create(pair.public, f"# made {made}\n{public}\n", 0o644)
-    return KeyPair(pair.private, pair.public, public)
+    _create(public_path, f"# made {made}\n{public}\n", 0o644)
+    return KeyPair(private_path, public_path, identity(public_raw).hex())
 
 
 def load_private(path: Path) -> list[ReaderKey]:
@@ -74,7 +82,7 @@ def load_private(path: Path) -> list[ReaderKey]:
         data = file.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         raise KeyFileError(f"{path}: larger than a key file can be ({MAX_FILE_BYTES} bytes)")
-    return [ReaderKey(raw) for raw in read_keys(data.decode("utf-8", "replace"), READER_PRIVATE, str(path))]
+    return [ReaderKey(raw) for raw in read_keys(data.decode("utf-8", "replace"), PRIVATE, str(path))]
 
 
 def _create(path: Path, text: str, mode: int) -> None:
@@ -101,23 +109,20 @@ def describe(path: Path) -> list[KeyDescription]:
     """What the keys in a file are; KeyFileError says what is wrong with it, OSError when it cannot be read."""
     with path.open("rb") as file:
         text = file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
-    kinds = {
-        READER_PRIVATE: ("private key of a reader: opens what is sealed for its public half", _of_private),
-        READER_PUBLIC: ("public key of a reader: hosts seal with it", lambda raw: raw),
-        INSTANCE_PRIVATE: ("private key of an instance: signs its objects", _of_instance),
+    kinds: Mapping[tuple[str, ...], tuple[str, Callable[[bytes], bytes]]] = {
+        PRIVATE: ("private key of a reader: opens what is sealed for its public half", public_of),
+        PUBLIC: ("public key of a reader: hosts seal with it", lambda raw: raw),
+        INSTANCE: ("private key of an instance: signs its objects", _of_instance),
     }
-    prefix = next((kind for kind in kinds if f"{kind}:" in text), READER_PUBLIC)
-    kind, public_of = kinds[prefix]
+    names = next((names for names in kinds if any(f"{name}:" in text for name in names)), PUBLIC)
+    kind, half_of = kinds[names]
     found = []
-    for raw in read_keys(text, prefix, str(path)):
-        public = public_of(raw)
-        line = "" if prefix == INSTANCE_PRIVATE else write_key(READER_PUBLIC, public)
-        found.append(KeyDescription(kind, identity(public).hex(), line))
+    for raw in read_keys(text, names, str(path)):
+        public = half_of(raw)
+        line = "" if names == INSTANCE else write_public(public)
+        more = ", post-quantum hybrid" if len(raw) in {HYBRID_PRIVATE_BYTES, HYBRID_PUBLIC_BYTES} else ""
+        found.append(KeyDescription(kind + more, identity(public).hex(), line))
     return found
-
-
-def _of_private(raw: bytes) -> bytes:
-    return ReaderKey(raw).public_raw
 
 
 def _of_instance(raw: bytes) -> bytes:

@@ -28,7 +28,6 @@ from collector.archive.layout import (
     PREFIX,
     SIGNATURE_BYTES,
     STANZA,
-    STANZA_HPKE_X25519,
     Header,
     ObjectError,
     Stanza,
@@ -37,7 +36,7 @@ from collector.archive.layout import (
     unpack_prefix,
     unpack_stanza_head,
 )
-from collector.archive.stanzas import unwrap
+from collector.archive.stanzas import SUITES, unwrap
 from collector.reading.keys import ReaderKey
 
 __all__ = [
@@ -291,7 +290,7 @@ def read_clear(stream: BinaryIO) -> Clear:
 
 def _unwrap(clear: Clear, keys: Sequence[ReaderKey]) -> bytes:
     for stanza in clear.stanzas:
-        if stanza.kind != STANZA_HPKE_X25519:
+        if stanza.kind not in SUITES:
             continue
         for key in keys:
             if key.recipient != stanza.recipient:

@@ -67,7 +67,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 # Which modules may import a library that not everybody may.
 MAY_BE_IMPORTED_BY: dict[str, tuple[str, ...]] = {
     "zmq": ("workers.process", "collector.aggregator"),
-    "cryptography": ("collector.aggregator", "collector.reading", "collector.archive.stanzas"),
+    "cryptography": (
+        "collector.aggregator",
+        "collector.reading",
+        "collector.archive.readerkeys",
+        "collector.archive.stanzas",
+    ),
     # Clients compress their traffic with these too.
     "lz4": ("workers.mysqlx.compression",),
     "zstandard": (

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from collector.archive.keyfile import READER_PUBLIC, read_keys
+from collector.archive.keyfile import PUBLIC, read_keys
 from collector.reading.keys import KeyFileError, generate, load_private
 
 
 def test_a_pair_fits_together_and_only_its_owner_reads_the_private_half(tmp_path: Path) -> None:
     pair = generate(tmp_path / "keys")
     (key,) = load_private(pair.private)
-    assert read_keys(pair.public.read_text(), READER_PUBLIC, "f") == [key.public_raw]
-    assert pair.public_line in pair.public.read_text()
+    assert read_keys(pair.public.read_text(), PUBLIC, "f") == [key.public_raw]
+    assert pair.id == key.recipient.hex()
     assert stat.S_IMODE(pair.private.stat().st_mode) == 0o600
     assert stat.S_IMODE(pair.public.stat().st_mode) == 0o644
 
@@ -29,7 +29,7 @@ def test_a_key_is_never_overwritten(tmp_path: Path, name: str) -> None:
 
 def test_the_public_half_does_not_read(tmp_path: Path) -> None:
     pair = generate(tmp_path)
-    with pytest.raises(KeyFileError, match="a querytap-private-x25519 key is needed here"):
+    with pytest.raises(KeyFileError, match="or querytap-private-mlkem768-x25519 key is needed here"):
         load_private(pair.public)
 
 

@@ -16,9 +16,12 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
-from collector.archive.keyfile import READER_PUBLIC, read_keys
+from collector.archive.hashes import object_hash
+from collector.archive.keyfile import PUBLIC, read_keys
+from collector.archive.layout import ObjectError
 from collector.archive.names import ObjectName, write_name
 from collector.archive.packing import unpack_stream
+from collector.archive.readerkeys import public_of
 from collector.reading.keys import load_private
 from collector.reading.objects import open_object
 
@@ -54,7 +57,24 @@ def test_each_recipient_finds_what_was_sealed(name: str) -> None:
     for field, value in EXPECTED["header"].items():
         found = getattr(sealed.header, field)
         assert (found.hex() if isinstance(found, bytes) else found) == value
-    assert read_keys((CASE / f"{name}.pub").read_text(), READER_PUBLIC, "f") == [keys[0].public_raw]
+    assert read_keys((CASE / f"{name}.pub").read_text(), PUBLIC, "f") == [keys[0].public_raw]
+
+
+def test_a_reader_with_a_hybrid_key_finds_the_same_in_an_object_that_was_sealed_anew() -> None:
+    raw = b"".join(hashlib.sha256(f"querytap test vector: hybrid {part}".encode()).digest() for part in (1, 2, 3))
+    (key,) = load_private(CASE / "hybrid.key")
+    assert key.public_raw == public_of(raw)
+    assert read_keys((CASE / "hybrid.pub").read_text(), PUBLIC, "f") == [key.public_raw]
+    problems: list[str] = []
+    with (CASE / "hybrid.querytap").open("rb") as stream:
+        sealed = open_object(stream, [key])
+        contents = [comparable(content.kind, content.data) for content in sealed.contents(problems.append)]
+    assert contents == contents_expected()
+    assert problems == []
+    data = (CASE / "hybrid.querytap").read_bytes()
+    assert object_hash(data).hex() == EXPECTED["hash"]
+    with (CASE / "hybrid.querytap").open("rb") as stream, pytest.raises(ObjectError, match="not sealed for this key"):
+        open_object(stream, load_private(CASE / "reader.key"))
 
 
 def test_the_name_is_that_of_the_content() -> None:
