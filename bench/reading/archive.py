@@ -46,7 +46,7 @@ def make(folder: Path, statements: int) -> Path:
     chain = _Chain(folder / "archive", reader.public_key().public_bytes_raw())
     batch = Batch(Limits(1 << 30, 1 << 62), _LEVEL, 0)
     held = 0
-    for head, body in _repeated(list(_blocks(min(statements, PERIOD))), statements):
+    for head, body in _repeated(list(blocks(min(statements, PERIOD))), statements):
         read = read_head(head, len(body))
         batch.add(read, head, body, 0)
         held += read.statements
@@ -57,14 +57,14 @@ def make(folder: Path, statements: int) -> Path:
     return key
 
 
-def _blocks(count: int) -> Iterator[tuple[bytes, bytes]]:
-    """Head and body of each block of a part of the workload."""
+def blocks(count: int, frames_a_block: int = 1 << 62) -> Iterator[tuple[bytes, bytes]]:
+    """Head and body of each block of a part of the workload; one is taken when full, or after so many frames."""
     pipeline = Pipeline(0, 0, Settings(ports=(traffic.SERVER_PORT,), responses="first"))
     made = traffic.generate(traffic.Workload(count))
     latest_ns = START_NS
-    for latest_ns, frame in traffic.timed(made, RATE, START_NS):
+    for number, (latest_ns, frame) in enumerate(traffic.timed(made, RATE, START_NS), 1):
         pipeline.packet(frame, _ETHERNET_BYTES, len(frame), latest_ns, len(frame) - _ETHERNET_BYTES)
-        if pipeline.full:
+        if pipeline.full or number % frames_a_block == 0:
             yield pipeline.take_block(latest_ns)
     yield pipeline.take_block(latest_ns, final=True)
 
