@@ -61,20 +61,34 @@ def arrived(reading: socket.socket) -> bytes:
 
 
 class Changes:
-    """Configurations that the supervisor sends to a process that runs, a message each; an fd below 0: it sends none."""
+    """Configurations to take over while a process runs. From this one none comes."""
 
-    def __init__(self, fd: int) -> None:
-        self._socket = socket.socket(fileno=fd) if fd >= 0 else None
+    def __init__(self) -> None:
         self.fds: list[int] = []
         """To be watched: becomes readable when there is something; empty when nothing can come any more."""
-        if self._socket is not None:
-            self._socket.setblocking(False)
-            self.fds = [fd]
 
     def latest(self) -> Config | None:
         """The last that has come, None when none has; never blocks."""
+        return None
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self.fds = []
+
+
+class SentChanges(Changes):
+    """Those that the supervisor sends over *fd*, a message each."""
+
+    def __init__(self, fd: int) -> None:
+        super().__init__()
+        self._socket = socket.socket(fileno=fd)
+        self._socket.setblocking(False)
+        self.fds = [fd]
+
+    def latest(self) -> Config | None:
+        """As Changes says."""
         found = None
-        while self._socket is not None and self.fds:
+        while self.fds:
             try:
                 said = self._socket.recv(MOST_CONFIG_BYTES)
             except BlockingIOError:
@@ -88,10 +102,14 @@ class Changes:
         return found
 
     def close(self) -> None:
-        """Take nothing more."""
-        self.fds = []
-        if self._socket is not None:
-            self._socket.close()
+        """As Changes says."""
+        super().close()
+        self._socket.close()
+
+
+def changes_over(fd: int) -> Changes:
+    """The changes that come over *fd*; below 0: none."""
+    return SentChanges(fd) if fd >= 0 else Changes()
 
 
 def manner(code: int) -> str:

@@ -21,7 +21,7 @@ class Rereading(Changes):
     """Configurations as *read* gives them at each SIGHUP, beside the one that is *running*."""
 
     def __init__(self, running: Config, read: Read, manager: Manager) -> None:
-        super().__init__(-1)
+        super().__init__()
         self._running = running
         self._read = read
         self._manager = manager

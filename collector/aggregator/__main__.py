@@ -31,7 +31,7 @@ def main() -> int:
             arguments.workers or config.worker_total,
             Inlet(RECORD_BYTES + 1, fd=arguments.statistics_fd),
             Inlet(MAX_SAMPLE_BYTES, fd=arguments.monitor_fd),
-            changes=child.Changes(arguments.changes_fd),
+            changes=child.changes_over(arguments.changes_fd),
         )
     except StartError as error:
         logging.getLogger("aggregator").critical("cannot start: %s", str(error).replace("\n", "; "))

@@ -24,9 +24,9 @@ from collector.capture.sandbox import Sandbox, sandbox
 from collector.capture.site import Site
 from collector.capture.slots import Slot
 from collector.capture.stopping import Step, StopPlan
-from collector.capture.telling import Teller
+from collector.capture.telling import Teller, teller_over
 from collector.channel import Costs, Reach
-from collector.child import EXIT_CANNOT_START, EXIT_INTERFACE_GONE, Changes
+from collector.child import EXIT_CANNOT_START, EXIT_INTERFACE_GONE, Changes, changes_over
 from collector.config import Config, ConfigError, StartError
 from collector.config.changes import Live, take_over
 from collector.log import log_time, print_lines
@@ -387,7 +387,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = child.begin("capture", options.settings_fd)
         if options.parent:  # asked for before exec, it is forgotten where exec gives capabilities
             privileges.end_with_parent(signal.SIGTERM, options.parent)
-        teller = Teller(options.state_fd)
+        teller = teller_over(options.state_fd)
         capture = Capture(
             config=config,
             sites=open_sites(config, teller, options.generation),
@@ -395,7 +395,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sandbox=sandbox(config.workers.sandbox),
             outbox=Outbox(Inherited(options.statistics_fd)),
             teller=teller,
-            changes=Changes(options.changes_fd),
+            changes=changes_over(options.changes_fd),
             place=Place(first=options.generation == 0),
         )
         capture.costs = calibrated(config)

@@ -54,10 +54,9 @@ def unpack(message: bytes) -> State:
 
 
 class Teller:
-    """Tells the supervisor over *fd* (-1: nobody). One that does not listen is told when it does, not waited for."""
+    """Holds the state and has it told where it changes. This one tells nobody."""
 
-    def __init__(self, fd: int) -> None:
-        self._outlet: Outlet | None = Inherited(fd) if fd >= 0 else None
+    def __init__(self) -> None:
         self.state = State()
         self._told: State | None = None
 
@@ -75,9 +74,29 @@ class Teller:
 
     def close(self) -> None:
         """Tell nothing more."""
+
+    def _sent(self, _: State) -> bool:
+        """Send a state; False where it has to be sent again later."""
+        return True
+
+
+class SupervisorTeller(Teller):
+    """Tells the supervisor over *fd*. One that does not listen is told when it does, not waited for."""
+
+    def __init__(self, fd: int) -> None:
+        super().__init__()
+        self._outlet: Outlet | None = Inherited(fd)
+
+    def close(self) -> None:
+        """As Teller says."""
         if self._outlet is not None:
             self._outlet.close()
             self._outlet = None
 
     def _sent(self, state: State) -> bool:
         return self._outlet is not None and self._outlet.send(state.pack())
+
+
+def teller_over(fd: int) -> Teller:
+    """Who tells the supervisor over *fd*; below 0: nobody is told."""
+    return SupervisorTeller(fd) if fd >= 0 else Teller()

@@ -79,7 +79,7 @@ class UnitTeller(Teller):
     """Tells the service manager, and whoever reads PROCESSES_FILE."""
 
     def __init__(self, manager: Manager, config: Config, folder: int, walls: Sandbox) -> None:
-        super().__init__(-1)
+        super().__init__()
         self._manager = manager
         self._config = config
         self._folder = folder

@@ -13,7 +13,7 @@ from typing import Final
 import msgpack
 
 from collector import child
-from collector.child import Changes
+from collector.child import Changes, changes_over
 from collector.config import Config
 from collector.config.changes import Live, take_over
 from collector.monitor.host import Sampler
@@ -109,6 +109,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--changes-fd", type=int, default=-1, help="SOCK_SEQPACKET socket: changed configurations")
     options = parser.parse_args(arguments)
     config = child.begin("monitor", options.settings_fd)
-    outlet, changes = Inherited(options.aggregator_fd), Changes(options.changes_fd)
+    outlet, changes = Inherited(options.aggregator_fd), changes_over(options.changes_fd)
     Monitor(config, outlet, changes, Sampler(lambda: [os.getppid()])).run()
     return 0

@@ -48,7 +48,7 @@ def test_how_a_process_ended_is_said_in_words() -> None:
 
 def test_of_the_configurations_that_came_the_last_is_taken_and_the_end_is_seen() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    changes = child.Changes(theirs.detach())
+    changes = child.changes_over(theirs.detach())
     assert changes.latest() is None
     for level in (2, 3):
         config = from_mapping({"batch": {"zstd_level": level}})
@@ -60,4 +60,4 @@ def test_of_the_configurations_that_came_the_last_is_taken_and_the_end_is_seen()
     assert changes.latest() is None
     assert changes.fds == []
     changes.close()
-    assert child.Changes(-1).fds == []
+    assert child.changes_over(-1).fds == []

@@ -19,7 +19,7 @@ from collector.capture.namespaces import NamespaceError
 from collector.capture.opening import open_sites, settings_of
 from collector.capture.servers import ServerError, Servers
 from collector.capture.site import Site
-from collector.capture.telling import MOST_BYTES, Teller, unpack
+from collector.capture.telling import MOST_BYTES, SupervisorTeller, Teller, unpack
 from collector.config import Config, StartError
 from workers.settings import Selection
 
@@ -144,23 +144,23 @@ def open_site(config: Config, teller: Teller, generation: int) -> Site:
 
 
 def test_a_single_interface_is_looked_up_and_bound_to(host: Host, folder: Path) -> None:
-    open_site(config_of(folder, "eth7"), Teller(-1), 0)
+    open_site(config_of(folder, "eth7"), Teller(), 0)
     assert host.opened == [1]
 
 
 def test_several_interfaces_are_told_apart_by_the_filter_and_not_bound(host: Host, folder: Path) -> None:
-    open_site(config_of(folder, "eth7", "eth8"), Teller(-1), 0)
+    open_site(config_of(folder, "eth7", "eth8"), Teller(), 0)
     assert host.opened == [0]
 
 
 def test_ports_that_are_configured_are_taken_and_else_those_of_the_servers(host: Host, folder: Path) -> None:
-    assert open_site(config_of(folder, ports=(7,)), Teller(-1), 0).ports == (7, 33060)
-    assert open_site(config_of(folder, ports=()), Teller(-1), 0).ports == (3306, 33060)
+    assert open_site(config_of(folder, ports=(7,)), Teller(), 0).ports == (7, 33060)
+    assert open_site(config_of(folder, ports=()), Teller(), 0).ports == (3306, 33060)
     assert host.opened == [0, 0]
 
 
 def test_each_namespace_has_workers_of_its_own(host: Host, folder: Path) -> None:
-    opened = open_sites(config_of(folder, namespaces=("own", str(os.getpid()))), Teller(-1), 0)
+    opened = open_sites(config_of(folder, namespaces=("own", str(os.getpid()))), Teller(), 0)
     assert [[slot.number for slot in site.slots] for site in opened] == [[0, 1], [2, 3]]
     assert host.opened == [0, 0]
 
@@ -173,7 +173,7 @@ def test_at_the_first_start_what_is_missing_is_an_error(
 ) -> None:
     host.refusals = [missing]
     with pytest.raises(type(missing), match=said):
-        open_site(config_of(folder, "eth7", ports=()), Teller(-1), 0)
+        open_site(config_of(folder, "eth7", ports=()), Teller(), 0)
     assert host.asked == 0
 
 
@@ -189,7 +189,7 @@ def received(receiving: socket.socket) -> Iterator[bytes]:
 def test_later_it_is_waited_for_and_that_is_told_once(host: Host, folder: Path, missing: StartError, what: str) -> None:
     host.refusals = [missing] * 3
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    teller = Teller(ours.detach())
+    teller = SupervisorTeller(ours.detach())
     with theirs:
         theirs.setblocking(False)
         assert open_site(config_of(folder, "eth7", ports=()), teller, 1).ports == (3306, 33060)
@@ -204,7 +204,7 @@ def test_later_it_is_waited_for_and_that_is_told_once(host: Host, folder: Path, 
 def test_a_namespace_that_is_not_there_is_waited_for_later(folder: Path) -> None:
     config = config_of(folder, namespaces=("/nosuch",))
     with pytest.raises(NamespaceError, match="there is no network namespace /nosuch"):
-        open_sites(config, Teller(-1), 0)
+        open_sites(config, Teller(), 0)
 
     def sleep(_: float) -> None:
         raise TimeoutError
@@ -212,4 +212,4 @@ def test_a_namespace_that_is_not_there_is_waited_for_later(folder: Path) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("collector.capture.opening.time.sleep", sleep)
         with pytest.raises(TimeoutError):
-            open_sites(config, Teller(-1), 1)
+            open_sites(config, Teller(), 1)

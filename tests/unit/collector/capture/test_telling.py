@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from collector.capture.telling import MOST_BYTES, State, Teller, unpack
+from collector.capture.telling import MOST_BYTES, State, SupervisorTeller, teller_over, unpack
 
 STATE = State(ready=True, waiting="a server", ports=(3306, 33060), notes=("in some way",), warnings=("mind this",))
 
@@ -31,7 +31,7 @@ def test_what_is_no_state_is_refused(message: bytes) -> None:
 
 def test_a_state_is_told_when_it_changes_and_only_then() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    teller = Teller(ours.detach())
+    teller = SupervisorTeller(ours.detach())
     with theirs:
         teller.tell(ready=True)
         teller.tell(ready=True)
@@ -52,7 +52,7 @@ def drain(receiving: socket.socket) -> None:
 
 def test_a_supervisor_that_does_not_listen_is_told_later_and_not_waited_for() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    teller = Teller(ours.detach())
+    teller = SupervisorTeller(ours.detach())
     for number in range(10_000):
         teller.tell(waiting=str(number))
     theirs.setblocking(False)
@@ -65,4 +65,7 @@ def test_a_supervisor_that_does_not_listen_is_told_later_and_not_waited_for() ->
 
 
 def test_without_a_supervisor_nothing_is_told() -> None:
-    Teller(-1).tell(ready=True)
+    nobody = teller_over(-1)
+    nobody.tell(ready=True)
+    assert nobody.state == State(ready=True)
+    nobody.close()

@@ -9,7 +9,7 @@ import threading
 import msgpack
 import pytest
 
-from collector.child import Changes
+from collector.child import SentChanges
 from collector.config import from_mapping
 from collector.monitor.host import Sampler
 from collector.monitor.process import Monitor
@@ -24,7 +24,7 @@ def test_another_interval_is_taken_over_while_the_one_before_runs(monkeypatch: p
     stop.setblocking(False)
     with stop, stopping, changes, samples:
         config = from_mapping({"monitor": {"interval_s": 3600, "listen": ""}})
-        received = Changes(theirs.detach())
+        received = SentChanges(theirs.detach())
         outlet, sampler = Inherited(channel.detach()), Sampler(lambda: [os.getpid()])
         thread = threading.Thread(target=Monitor(config, outlet, received, sampler).run)
         thread.start()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import collector
-from collector.child import Changes
+from collector.child import SentChanges
 from collector.config import Config, StartError, from_mapping
 from collector.config.load import to_mapping
 from collector.identities import present
@@ -27,12 +27,12 @@ class Started(Child):
     command: list[str]
     settings: Config
     inherited: list[int]
-    changes: Changes
+    changes: SentChanges
 
     def start(self, arguments: list[str], fds: list[int], now: float) -> None:  # type: ignore[override]  # as it is called
         self.command = [*arguments]
         self.inherited = [*fds]
-        self.changes = Changes(os.dup(fds[1]))
+        self.changes = SentChanges(os.dup(fds[1]))
         self.settings = from_mapping(json.loads(os.read(fds[0], 1 << 20)))  # from where it stands: the beginning
         self.started = now
 
