@@ -8,13 +8,13 @@ import json
 import socket
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from collector import jsonfile, places
 from collector.budget.levels import FULL
-from collector.cli import verdict
+from collector.cli import processes, verdict
 from collector.cli.options import config_from
+from collector.cli.processes import ProcessesError
 from collector.cli.verdict import STALE_S, Status
 from collector.config import ConfigError
 from collector.config.option import split_address
@@ -43,14 +43,21 @@ def run(arguments: argparse.Namespace) -> int:
         if status is None:
             print(f"not running: there is no {path}")
             return 1
-        # A supervisor tells, or capture as a service of its own.
-        told = (Path(config.paths.run), places.capture_run(config.paths.run))
-        processes = next(filter(None, (jsonfile.read(folder / places.PROCESSES_FILE) for folder in told)), {})
-        return _show(status, processes, as_json=arguments.json)
+        told, sound = _told(config.paths.run)
+        return max(_show(status, told, as_json=arguments.json), 0 if sound else 1)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         # Of what is in a file only the aggregator can know.
         print(f"querytap: {path} cannot be read: {type(error).__name__}: {printable(str(error))}", file=sys.stderr)
         return 1
+
+
+def _told(run_folder: str) -> tuple[Status, bool]:
+    """What the processes tell, and whether it could be read: without it the ledger is shown all the same."""
+    try:
+        return processes.read(run_folder), True
+    except ProcessesError as error:
+        print(f"querytap: {printable(str(error))}", file=sys.stderr)
+        return {}, False
 
 
 def _alone(listen: str) -> int:
@@ -68,16 +75,16 @@ def _alone(listen: str) -> int:
     return 0
 
 
-def _show(status: Status, processes: Status, *, as_json: bool) -> int:
+def _show(status: Status, told: Status, *, as_json: bool) -> int:
     now = dt.datetime.now(dt.UTC)
     age_s = (now - dt.datetime.fromisoformat(status["time"])).total_seconds()
-    found = verdict.findings(status, processes, now)
+    found = verdict.findings(status, told, now)
     recording = status["state"] == "running" and age_s <= STALE_S
     if as_json:
-        more = {"age_s": round(age_s, 3), "recording": recording, "findings": found, "processes": processes}
+        more = {"age_s": round(age_s, 3), "recording": recording, "findings": found, "processes": told}
         print(json.dumps({**status, **more}))
     else:
-        for line in (*_verdict(found), *lines(status, processes, age_s)):
+        for line in (*_verdict(found), *lines(status, told, age_s)):
             print(printable(line))  # most of it comes from processes that read what strangers send
     return 0 if recording and status["balanced"] else 1
 
@@ -88,15 +95,15 @@ def _verdict(found: list[str]) -> Iterator[str]:
         yield f"WARNING    {one}"
 
 
-def lines(status: Status, processes: Status, age_s: float) -> Iterator[str]:
+def lines(status: Status, told: Status, age_s: float) -> Iterator[str]:
     """The status for a terminal, below the verdict."""
     state = status["state"]
     if state == "running":
         state = "recording" if age_s <= STALE_S else f"NOT ANSWERING for {age_s:.0f} s"
     yield f"state      {state}"
     yield f"instance   {status['instance']} on {status['host']}"
-    if processes:
-        yield from _processes(processes)
+    if told:
+        yield from _processes(told)
     rates = status["rates"]
     yield f"rate       {rates['statements_per_s']} statements/s, {rates['packets_per_s']} packets/s"
     yield from _budget(status["budget"])
@@ -117,7 +124,7 @@ def lines(status: Status, processes: Status, age_s: float) -> Iterator[str]:
         yield from _traffic(worker)
         for fault in worker["faults"]:
             yield f"           DOES NOT ADD UP: {fault}"
-    for note in _of_processes(processes):
+    for note in _of_processes(told):
         yield f"note       {note}"
 
 
@@ -136,15 +143,15 @@ def _uploads(uploads: Status | None, time: str) -> Iterator[str]:
         yield f"           failed: {', '.join(f'{kind} {count}' for kind, count in uploads['errors'].items())}"
 
 
-def _processes(processes: Status) -> Iterator[str]:
-    where = ", ".join(processes["interfaces"]) or "all interfaces"
-    yield f"listening  port {', '.join(map(str, processes['ports']))} on {where}"
-    for note in processes.get("capture", ()):
+def _processes(told: Status) -> Iterator[str]:
+    where = ", ".join(told["interfaces"]) or "all interfaces"
+    yield f"listening  port {', '.join(map(str, told['ports']))} on {where}"
+    for note in told.get("capture", ()):
         yield f"capture    {note}"
-    if processes.get("sealed_by"):
-        yield f"sandbox    {processes['sealed_by']}"
-    yield from _reload(processes.get("reload"))
-    restarts = {name: count for name, count in processes["restarts"].items() if count}
+    if told.get("sealed_by"):
+        yield f"sandbox    {told['sealed_by']}"
+    yield from _reload(told.get("reload"))
+    restarts = {name: count for name, count in told["restarts"].items() if count}
     if restarts:
         yield f"restarts   {', '.join(f'{name} {count}' for name, count in restarts.items())}"
 
@@ -162,14 +169,14 @@ def _reload(reload: Status | None) -> Iterator[str]:
         yield f"           after a restart: {', '.join(reload['waiting'])}"
 
 
-def _of_processes(processes: Status) -> Iterator[str]:
+def _of_processes(told: Status) -> Iterator[str]:
     """What this host does not have, and always so."""
-    for role in processes.get("kept_user", ()):
-        name = processes["users"][role]
+    for role in told.get("kept_user", ()):
+        name = told["users"][role]
         yield f'{role}: no user of its own is within reach here; runs as "{name}" like capture, without capabilities'
-    if processes.get("one_user"):
+    if told.get("one_user"):
         yield "workers and aggregator are one user: archive and signing key are in reach of a worker that is taken over"
-    for what in processes.get("unsealed_by", ()):
+    for what in told.get("unsealed_by", ()):
         yield f"this kernel has not {what}: a worker that is taken over can do more than read packets"
 
 

@@ -92,6 +92,11 @@ def prepare(config: Config, held: Held, user: Identity, worker_user: Identity) -
             _remove(folder, places.STATUS_FILE)
 
 
+def clear(held: Held) -> None:
+    """Take away what tells of processes, which have ended: another's would be hidden by it."""
+    _remove(held.run, places.PROCESSES_FILE)
+
+
 def _archive(config: Config, user: Identity) -> None:
     path = places.local_folder(places.archive_place(config.store.url, config.paths.state))
     if path is None:

@@ -63,7 +63,10 @@ def supervise(config: Config, read: Read) -> int:
         )
         return Supervisor(config, read=read, held=held, user=user, worker_user=worker_user, walls=walls).run()
     finally:
-        held.close()
+        try:
+            folders.clear(held)
+        finally:
+            held.close()
 
 
 class Supervisor:

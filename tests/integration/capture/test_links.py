@@ -59,8 +59,8 @@ def record(interfaces: Sequence[str]) -> Run:
                     let_some_through(server, collector)
             finally:
                 senders.stop()
-            assert collector.stop() == 0, collector.complaint()
             restarts = captures(collector)
+            assert collector.stop() == 0, collector.complaint()
         server.stop()
         log = gaps.logged(recording.logged(server, statements.load(output)))
         status = collector.status()

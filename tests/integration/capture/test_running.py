@@ -246,6 +246,7 @@ def test_what_was_captured_when_the_stop_came_is_in_the_archive(
         texts = run_statements(namespace, server, "last", 200)
         assert collector.stop() == 0, collector.complaint()  # at once: the kernel still holds some of it
     assert archived(collector, "last") == texts
+    assert not (folder / "run" / "processes.json").exists()  # it would hide that of units, started now
     complaint = collector.complaint()
     assert "stopped: statements: " in complaint
     assert " 0 lost, 0 evicted, 0 held; packets: 0 dropped by the kernel, 0 left" in complaint

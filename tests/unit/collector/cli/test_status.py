@@ -203,6 +203,18 @@ def test_a_status_that_makes_no_sense_is_a_message(
     assert str(place_of(tmp_path)) in capsys.readouterr().err
 
 
+def test_a_file_of_processes_that_makes_no_sense_is_named_and_hides_no_ledger(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place_of(tmp_path).write_text(json.dumps(a_status()))
+    (tmp_path / "processes.json").write_text('{"ports": 1}')
+    assert status.run(argparse.Namespace(config=None, set=[f'paths.run="{tmp_path}"'], json=False)) == 1
+    out, err = capsys.readouterr()
+    assert "decoded 5, shipped 3" in out
+    assert f"{tmp_path}/processes.json cannot be read" in err
+    assert "status.json" not in err
+
+
 def test_a_status_that_is_a_link_or_a_pipe_is_not_followed_nor_waited_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,6 +55,20 @@ def unchanged(*paths: Path) -> Iterator[None]:
     assert after == before
 
 
+def test_what_tells_of_the_processes_goes_with_them_and_nothing_else(config: Config) -> None:
+    held = folders.lock(config)
+    folders.prepare(config, held, present(), present())
+    told = Path(config.paths.run) / places.PROCESSES_FILE
+    told.write_text("{}")
+    units = places.capture_run(config.paths.run) / places.PROCESSES_FILE
+    units.write_text("{}")
+    folders.clear(held)
+    assert not told.exists()
+    assert units.exists()
+    folders.clear(held)
+    held.close()
+
+
 def test_one_user_for_all_gets_worker_folders_closed_to_others(config: Config) -> None:
     prepare(config, present(), present())
     run, state = Path(config.paths.run), Path(config.paths.state)
