@@ -137,6 +137,13 @@ def test_the_name_of_an_object_tells_what_its_header_says(tmp_path: Path) -> Non
     assert name.hash_start == object_hash(data).hex()[:16]
 
 
+def test_each_header_has_the_boot_and_the_state_of_the_clock(tmp_path: Path) -> None:
+    store, ledger = MoodyStore(), Ledger(1)
+    shipper(tmp_path, store, ledger).ship(batch(ledger, 0), final=False, now_ns=0, realtime_ns=START_NS)
+    (header_read,) = store.headers()
+    assert (header_read.boot, header_read.clock) == ("b", {"synchronised": None})
+
+
 def test_the_chain_goes_on_over_a_restart(tmp_path: Path) -> None:
     store = MoodyStore()
     for sequence in range(2):
