@@ -346,8 +346,7 @@ class Connection:
         if self._frames is not None:
             self._frames.reset()
             self._in_frames = False
-            self.conversation.lose_step()
-            return 0
+            missing = _NEVER_INSIDE  # of what was compressed, nobody knows how much
         self._prefix = b""
         if self._carrier == _PREFIX:
             self._carrier = _CLEAR

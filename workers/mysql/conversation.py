@@ -363,9 +363,9 @@ class MySQLConversation:
         if self._framing.cut or exchange.flags & _FLAG_TRUNCATED:
             exchange.flags |= _FLAG_TRUNCATED
             self._outbox.truncated += 1
-            if self._after_gap:
-                exchange.flags |= _FLAG_AFTER_GAP
-        self._after_gap = False
+        if self._after_gap:
+            exchange.flags |= _FLAG_AFTER_GAP
+            self._after_gap = False
         return 0
 
     @cython.cfunc
@@ -444,7 +444,7 @@ class MySQLConversation:
         """*missing* bytes of the client were lost at this place.
 
         Inside a payload of known length the count goes on, and 1 is returned; else the next command that can be trusted
-        is looked for. What had begun before is flagged.
+        is looked for. What had begun before is flagged, and what it goes on with.
         """
         if not self.synced:
             return 0
@@ -456,6 +456,7 @@ class MySQLConversation:
                 self._framing.reset_payload()
         if not inside:
             self.lose_step()
+            self._after_gap = True
         return inside
 
     # --- the server's direction

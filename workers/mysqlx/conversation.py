@@ -87,7 +87,7 @@ class XConversation:
         """*missing* bytes of the client were lost at this place.
 
         Inside a message the count goes on, what it asks for is flagged, and 1 is returned; else the next message that
-        can be trusted is looked for.
+        can be trusted is looked for, and flagged.
         """
         if self._encrypted:
             if missing < _NOBODY_KNOWS:
@@ -102,6 +102,7 @@ class XConversation:
                 self._framing.reset_message()
             return 1
         self._lose_step(acknowledgment)
+        self._after_gap = True
         return 0
 
     def close(self) -> int:
@@ -300,9 +301,9 @@ class XConversation:
         if framing.cut or exchange.flags & TRUNCATED:
             exchange.flags |= TRUNCATED
             self._outbox.truncated += 1
-            if self._after_gap:
-                exchange.flags |= AFTER_GAP
-        self._after_gap = False
+        if self._after_gap:
+            exchange.flags |= AFTER_GAP
+            self._after_gap = False
 
     # --- the server's direction
 

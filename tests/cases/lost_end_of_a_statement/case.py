@@ -22,7 +22,7 @@ CASE = Case(
             "original_length": len(LONG),
             "flags": ("truncated", "after_gap"),
         },
-        {"command": "query", "sql": b"SELECT 3"},
+        {"command": "query", "sql": b"SELECT 3", "flags": ("after_gap",)},
         {"command": "query", "sql": b"SELECT 4", "status": "result"},
     ],
     counters={"gaps": 1, "resyncs": 1},

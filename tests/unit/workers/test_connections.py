@@ -124,6 +124,22 @@ def test_a_hole_inside_a_statement_is_not_gone_back_to() -> None:
     assert capture.counted("gaps_filled_late", "packets_duplicate") == (0, 1)
 
 
+@pytest.mark.parametrize("settings", [SETTINGS, ONE_WAY], ids=["both ways", "one way"])
+def test_a_connection_that_was_left_out_for_a_while_says_so_when_it_is_back(settings: Settings) -> None:
+    """As the budget's last step and a smaller share of the connections leave it out."""
+    capture, connection = begun(settings)
+    capture.feed(connection.client(sent(0)), connection.server(mysql.ok()))
+    for number in range(1, 5):
+        connection.client(sent(number))
+        connection.server(mysql.ok())
+    capture.feed(connection.client(sent(5)))
+    capture.pass_time(2)
+    capture.feed(connection.server(mysql.ok()), connection.client(sent(6)), connection.server(mysql.ok()))
+    found = capture.finish()[1:]
+    assert [(one.sql, one.flags) for one in found] == [(text(0), ()), (text(5), ("after_gap",)), (text(6), ())]
+    assert [one.session.user for one in found] == ["app"] * 3
+
+
 def test_segments_out_of_any_window_are_stray() -> None:
     capture, connection = begun()
     capture.feed(*[elsewhere(connection, distance, sent(9)) for distance in (1 << 30, 1 << 31, 3 << 30 - 1)])

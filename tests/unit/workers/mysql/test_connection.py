@@ -11,7 +11,7 @@ import zstandard
 from tests.support import mysql_packets as mysql
 from tests.support.play import ENDS, LOGGED_IN, MIB, START_NS, C, S, Step, play
 from workers.mysql.connection import Connection
-from workers.mysql.events import Outbox
+from workers.mysql.events import AFTER_GAP, TRUNCATED, Outbox
 from workers.mysql.framing import Allowance
 from workers.mysql.rules import COMPRESSED, DESYNC, ENCRYPTED, USED, Rules
 
@@ -196,7 +196,22 @@ def test_after_a_gap_the_next_frame_that_can_be_trusted_is_used() -> None:
     to.gap(1000, START_NS, 1)
     assert client(to, b"\x00\x00 the rest of a frame") == DESYNC
     assert client(to, frame(mysql.query(b"SELECT 2")), 2) == USED
-    assert texts(outbox) == [TEXT, b"SELECT 2"]
+    assert client(to, frame(mysql.query(b"SELECT 3")), 3) == USED
+    assert texts(outbox) == [TEXT, b"SELECT 2", b"SELECT 3"]
+    assert [bool(one.flags & AFTER_GAP) for one in outbox.finished] == [False, True, False]
+
+
+def test_of_a_statement_that_a_gap_cuts_in_its_frames_the_beginning_is_kept_and_flagged() -> None:
+    to, outbox = connection(answers=False)
+    client(to, frame(mysql.query(TEXT)))
+    long = mysql.query(b"SELECT '" + b"x" * 5000 + b"'")
+    client(to, frame(long[:3000]), 2)
+    to.gap(1000, START_NS, 1)
+    client(to, frame(mysql.query(b"SELECT 2")), 3)
+    assert texts(outbox) == [TEXT, long[5:3000], b"SELECT 2"]
+    cut, following = outbox.finished[1:]
+    assert cut.flags & (TRUNCATED | AFTER_GAP) == TRUNCATED | AFTER_GAP
+    assert following.flags & (TRUNCATED | AFTER_GAP) == AFTER_GAP
 
 
 def test_behind_a_request_for_tls_nothing_is_read() -> None:

@@ -435,6 +435,7 @@ def test_behind_a_gap_between_requests_the_next_one_that_can_be_trusted_is_found
         *LOGGED_IN, (C, x.query(b"DO 1")), DONE, (GAP, 1000), (C, b"SELECT garbage"), (C, sent), (S, x.executed(2))
     )
     assert [each[:3] for each in played.said[1:]] == [("query", b"DO 1", "ok"), ("query", b"DO 2", "unknown")]
+    assert [each.flags for each in played.said[1:]] == [frozenset(), {"after_gap"}]
     assert played.desyncs == 1
     assert DESYNC in played.returned
 
