@@ -26,6 +26,9 @@ _MOST_BYTES = cython.declare(cython.Py_ssize_t, 768 << 10)
 """A block is closed at this size, so that with the statement that crosses it it stays around 1 MiB."""
 _FIRST_BYTES: Final = 1 << 16
 _ERROR_STATE: Final = 5  # length of a SQLSTATE
+QUERY_HEADER: Final = 5
+"""Bytes of a COM_QUERY beside its text: the packet's header and the command."""
+_QUERY_HEADER = cython.declare(cython.ulonglong, QUERY_HEADER)
 
 
 @cython.final
@@ -290,7 +293,6 @@ class BlockBuilder:
         self._flags.set(row, exchange.flags)
         self._charset.set(row, exchange.charset)
         self._statement_id.set(row, exchange.statement_id)
-        self._bytes_in.set(row, exchange.bytes_in)
         self._bytes_out.set(row, exchange.bytes_out)
         self._add_text(row, exchange)
         if exchange.status:
@@ -305,6 +307,7 @@ class BlockBuilder:
     @cython.exceptval(-1)
     def _add_text(self, row: cython.Py_ssize_t, exchange: Exchange) -> cython.int:
         text: bytes | None = exchange.text
+        implied: cython.ulonglong = 0  # bytes of the command that a reader knows from its text
         if text is not None:
             if exchange.prepared:
                 self._sql_string.set(row, self._string(text))
@@ -312,8 +315,11 @@ class BlockBuilder:
                 self._sql_size.set(row, len(text) + 1)
                 self._sql.add(text)
                 self._bytes += len(text)
+                implied = max(exchange.text_length, cython.cast(cython.ulonglong, len(text))) + _QUERY_HEADER
             if exchange.text_length > cython.cast(cython.ulonglong, len(text)):
                 self._add_cut(row, exchange, exchange.text_length - len(text))
+        if exchange.bytes_in != implied:
+            self._bytes_in.set(row, exchange.bytes_in)
         values: bytes | None = exchange.parameters
         if values is not None:
             self._parameters_size.set(row, len(values))

@@ -14,13 +14,14 @@ from typing import Final, TypeVar
 
 import msgpack
 
-from workers.blocks import FORMAT
+from workers.blocks import FORMAT, QUERY_HEADER
 from workers.mysql.errors import StreamViolation
 from workers.mysql.handshake import pairs
 
 MOST_ROWS: Final = 1 << 18
 """No block has more; a body that says so is not one of ours."""
 _LATEST_NS: Final = 1 << 63
+_LARGEST: Final = (1 << 64) - 1
 _ENDS: Final = struct.Struct("<QQHQQH")
 _MOST_KEYS: Final = 256
 _PLANES: Final = 8
@@ -127,6 +128,13 @@ class Columns:
         if self.numbers("sql_size")[row]:
             return self.own_texts[row]
         return self.string(self.numbers("sql_string")[row])
+
+    def bytes_in(self, row: int) -> int:
+        """Bytes of the command: where they are left out, those of its text and what a COM_QUERY has beside it."""
+        written, size = self.numbers("bytes_in")[row], self.numbers("sql_size")[row]
+        if written or not size:
+            return written
+        return min(size - 1 + self.numbers("sql_cut")[row] + QUERY_HEADER, _LARGEST)
 
     def string(self, number: int) -> bytes | None:
         """The block's string of that number; None for 0."""

@@ -123,6 +123,7 @@ def statements_of(columns: Columns, rows: Iterable[int]) -> Iterator[Statement]:
     columns.own_texts  # noqa: B018 - checked before the first row
     for row in rows:
         number = dict(zip(_NUMBER_COLUMNS, [column[row] for column in numbers], strict=True))
+        number["bytes_in"] = columns.bytes_in(row)
         yield _statement(
             columns,
             number,
@@ -179,7 +180,7 @@ def _statement(
 
 _NUMBER_COLUMNS: Final = (
     "time", "session", "database", "command", "status", "flags", "charset", "error_code", "warnings", "statement_id",
-    "affected_rows", "last_insert_id", "latency", "duration", "rows", "bytes_in", "bytes_out", "sql_size", "sql_cut",
+    "affected_rows", "last_insert_id", "latency", "duration", "rows", "bytes_out", "sql_size", "sql_cut",
     "sql_sha256", "sql_string", "parameters_size", "query_attributes_size", "error_size",
 )  # fmt: skip
 

@@ -157,6 +157,31 @@ def test_a_column_takes_no_more_bytes_than_its_largest_number_needs() -> None:
     assert "affected_rows" not in columns
 
 
+@pytest.mark.parametrize(
+    ("text", "length", "bytes_in", "is_written"),
+    [
+        (b"SELECT 1", 8, 13, False),
+        (b"SELECT 1", 8, 14, True),
+        (b"SELECT 1", 20_000, 20_005, False),
+        (b"SELECT 1", 20_000, 13, True),
+        (b"", 0, 5, False),
+    ],
+)
+def test_the_size_of_a_command_is_written_where_its_text_does_not_tell_it(
+    text: bytes, length: int, bytes_in: int, is_written: bool
+) -> None:
+    made = built(exchange(command=3, text=text, text_length=length, bytes_in=bytes_in))
+    assert ("bytes_in" in msgpack.unpackb(made)["columns"]) is is_written
+    (statement,) = records.statements(made)
+    assert statement.bytes_in == bytes_in
+
+
+def test_the_size_of_an_execution_is_written() -> None:
+    made = built(exchange(command=0x17, text=b"SELECT ?", text_length=8, prepared=True, bytes_in=13))
+    (statement,) = records.statements(made)
+    assert (statement.bytes_in, len(msgpack.unpackb(made)["columns"]["bytes_in"])) == (13, 1)
+
+
 @pytest.mark.parametrize("rows", [1, 511, 512, 513, 1024, 1025, 5000])
 def test_a_number_in_any_row_comes_out(rows: int) -> None:
     exchanges = [exchange(command=3, status=RESULT) for _ in range(rows - 1)]

@@ -42,3 +42,8 @@ def test_rows_that_want_more_bytes_than_there_are_are_damage(name: str, size: in
     columns = Columns(body(b"a", columns={f"{name}_size": bytes((size,))}))
     with pytest.raises(BlockError, match=f"column {name} ends at 0"):
         columns.pieces(name)
+
+
+def test_a_size_that_nobody_could_have_sent_stays_a_number_of_64_bits() -> None:
+    columns = Columns(body(b"a", columns={"sql_size": b"\x02", "sql_cut": planes([(1 << 64) - 1])}))
+    assert columns.bytes_in(0) == (1 << 64) - 1
