@@ -351,8 +351,8 @@ class BatchOptions:
     )
     zstd_level: int = option(
         1,
-        "Level of the zstd compression. Higher: smaller objects for more CPU. On statements packed in columns level 3 "
-        "saves some 2 % of the bytes for half as much CPU again.",
+        "Level of the zstd compression. Higher: smaller objects for more CPU; levels 2 to 4 cost more and save little "
+        "(docs/compression.md).",
         applies="reload",
         check=between(1, 19),
     )
