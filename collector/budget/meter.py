@@ -18,7 +18,7 @@ import psutil
 Roots = Callable[[], Iterable[int]]
 """The numbers of processes, as of now."""
 
-_FIND_EVERY_S: Final = 60.0
+_FIND_EVERY_S: Final = 300.0
 """Finding the processes reads all of /proc."""
 _RESTLESS: Final = 5
 """So many readings after the start, or after a process has ended, they are looked for each time: others may follow."""
@@ -42,7 +42,7 @@ Reading = Mapping[int, Used]
 class Meter:
     """Follows the processes that *roots* gives, and all below them.
 
-    Promises: a process that takes the place of another is found with the next readings, any other within a minute.
+    Promises: a process that takes the place of another is found with the next readings, any other within five minutes.
     What a process used between its last reading and its end is counted where one of ours has waited for it.
     """
 

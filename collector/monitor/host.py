@@ -35,7 +35,7 @@ class Tree:
     Promise: one that takes the place of another is found by the next use(), any other within FIND_EVERY of them.
     """
 
-    FIND_EVERY: Final = 6
+    FIND_EVERY: Final = 30
 
     def __init__(self, roots: Roots) -> None:
         self._roots = roots

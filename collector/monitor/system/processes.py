@@ -14,11 +14,11 @@ from collector.monitor.system import families as of
 SERVERS: Final = frozenset({"mysqld", "mariadbd"})
 """Names of server processes, as /proc/PID/comm has them."""
 
-_FIND_EVERY: Final = 6
+_FIND_EVERY: Final = 30
 
 
 class ServerProcesses:
-    """Reads them. To find them all of /proc is read, so that is done at each sixth read(), and when one has ended."""
+    """Reads them. To find them all of /proc is read, so that is seldom done, and when one has ended."""
 
     def __init__(self, proc: Path = Path("/proc")) -> None:
         self._proc = proc
